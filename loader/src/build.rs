@@ -1,0 +1,375 @@
+//! From numbered runs to the files of a segment.
+//!
+//! ```text
+//! runs' rows -> ranks -> packed rows (`crate::key`) -> sorted chunks -> merged, duplicates dropped, quads that
+//!   the store has dropped -> base rows (order spo, or spog)
+//!      |-> spo file      |-> derived order pso -> pso file     ... one task an order, on all threads
+//! ```
+//!
+//! Base rows are one chunk in memory where that is possible. Otherwise they are chunks in temporary files,
+//! one after the other in order; each is derived into another order by itself, and the results are merged.
+
+use crate::chunk::{self, Chunk, ChunkWriter, PIECE_ROWS};
+use crate::error::LoadError;
+use crate::existing::Existing;
+use crate::memory::PeakMemory;
+use crate::options::LoadOptions;
+use crate::key::{Field, Key, Widths, fields, mask};
+use crate::run::{Rows, Run, Temporary};
+use crate::sort;
+use crate::syncing::Syncing;
+use crate::vocabulary::number::RankTable;
+use crate::workers;
+use quadrille_store::index::{OrderSummary, OrderWriter};
+use quadrille_store::segment::SegmentWriter;
+use quadrille_store::statistics::{PairObserver, SubjectObserver};
+use quadrille_store::{Order, Position, Snapshot};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What the build of one segment needs.
+pub struct Build<'a> {
+    /// Where temporary files go.
+    pub temporary: Temporary<'a>,
+    /// The segment's files.
+    pub segment: &'a SegmentWriter,
+    /// Takes finished files and syncs them while the work goes on.
+    pub syncing: &'a Syncing,
+    /// What the store holds already.
+    pub snapshot: &'a Snapshot,
+    /// Rank -> id.
+    pub ranks: &'a RankTable,
+    /// The predicates' ranks, sorted.
+    pub predicates: &'a [u32],
+    /// How many distinct terms there are.
+    pub distinct_terms: u64,
+    /// How many threads may work.
+    pub threads: usize,
+    /// Bytes that rows may take in memory, all threads together.
+    pub memory: usize,
+    /// The load's options.
+    pub options: &'a LoadOptions,
+    /// Watches the memory in use.
+    pub peak: &'a PeakMemory,
+    /// Counts quads that the store had already.
+    pub present: AtomicU64,
+}
+
+/// What was built of one set of quads.
+#[derive(Default)]
+pub struct Built {
+    /// Quads in the segment.
+    pub quads: u64,
+    /// Counted on the way.
+    pub subjects: SubjectObserver,
+    /// The same of order pso (or psog).
+    pub predicate_subjects: PairObserver,
+    /// The same of order pos (or posg).
+    pub predicate_objects: PairObserver,
+    /// What was written of each order, and the bytes of its file.
+    pub orders: Vec<(OrderSummary, u64)>,
+}
+
+impl Build<'_> {
+    /// Builds the orders of the default graph.
+    pub fn default_graph(&self, runs: &[Run], maps: &[Vec<u32>]) -> Result<Built, LoadError> {
+        let sources: Vec<_> = runs.iter().map(|run| &run.default).zip(maps).collect();
+        self.orders(&Order::DEFAULT_GRAPH, &sources)
+    }
+
+    /// Builds the orders of the named graphs.
+    pub fn named_graphs(&self, runs: &[Run], maps: &[Vec<u32>]) -> Result<Built, LoadError> {
+        let sources: Vec<_> = runs.iter().map(|run| &run.named).zip(maps).collect();
+        self.orders(&Order::NAMED_GRAPHS, &sources)
+    }
+}
+
+impl Build<'_> {
+    fn orders<const N: usize>(
+        &self,
+        orders: &[Order],
+        sources: &[(&Rows<N>, &Vec<u32>)],
+    ) -> Result<Built, LoadError> {
+        let rows: u64 = sources.iter().map(|(rows, _)| rows.len()).sum();
+        if rows == 0 {
+            return Ok(Built::default());
+        }
+        let widths = Widths::new(self.distinct_terms, self.predicates.len(), N == 4);
+        if widths.total() <= u64::BITS {
+            self.orders_of::<u64, N>(orders, sources, widths, rows)
+        } else {
+            self.orders_of::<u128, N>(orders, sources, widths, rows)
+        }
+    }
+
+    fn orders_of<K: Key, const N: usize>(
+        &self,
+        orders: &[Order],
+        sources: &[(&Rows<N>, &Vec<u32>)],
+        widths: Widths,
+        rows: u64,
+    ) -> Result<Built, LoadError> {
+        // A thread holds the base rows it derives from, what it derives, and scratch for sorting.
+        let row_bytes = size_of::<K>() as u64;
+        let whole = rows * row_bytes * (2 * self.threads as u64 + 1);
+        let base = if whole <= self.memory as u64 {
+            vec![self.base_in_memory::<K, N>(sources, widths)?]
+        } else {
+            let capacity = self.memory / (3 * self.threads * size_of::<K>());
+            self.base_in_files::<K, N>(sources, widths, capacity.max(PIECE_ROWS))?
+        };
+        let built = Mutex::new(Built::default());
+        workers::each(self.threads, &by_cost(orders), |order| {
+            self.order(*order, &base, widths, &built)
+        })?;
+        base.into_iter().try_for_each(|chunk| chunk.remove(self.temporary.storage))?;
+        Ok(built.into_inner().expect("no worker panics"))
+    }
+
+    /// Packs and sorts each run, and merges them.
+    fn base_in_memory<K: Key, const N: usize>(
+        &self,
+        sources: &[(&Rows<N>, &Vec<u32>)],
+        widths: Widths,
+    ) -> Result<Chunk<K>, LoadError> {
+        let sorted = workers::each(self.threads, sources, |(rows, map)| {
+            let packer = Packer::new(self.predicates, widths);
+            let mut keys: Vec<K> = Vec::with_capacity(rows.len() as usize);
+            rows.read(self.temporary.storage, |piece| {
+                packer.pack(piece, map, &mut keys);
+                Ok(())
+            })?;
+            sort_distinct(&mut keys, &mut Vec::new(), widths);
+            Ok(keys)
+        })?;
+        let merged = sorted.into_iter().reduce(|left, right| sort::merge_two(&left, &right));
+        let mut keys = merged.unwrap_or_default();
+        if let Some(mut existing) = self.existing::<N>(widths)? {
+            self.present.fetch_add(existing.retain_new(&mut keys)?, Ordering::Relaxed);
+        }
+        Ok(Chunk::Memory(keys))
+    }
+
+    /// Packs and sorts as many rows at once as memory allows, and merges them into chunks of base rows.
+    fn base_in_files<K: Key, const N: usize>(
+        &self,
+        sources: &[(&Rows<N>, &Vec<u32>)],
+        widths: Widths,
+        capacity: usize,
+    ) -> Result<Vec<Chunk<K>>, LoadError> {
+        let storage = self.temporary.storage;
+        let chunks = workers::each(self.threads, sources, |(rows, map)| {
+            let packer = Packer::new(self.predicates, widths);
+            let mut chunks = Vec::new();
+            let mut scratch = Vec::new();
+            let mut keys: Vec<K> = Vec::new();
+            rows.read(storage, |piece| {
+                packer.pack(piece, map, &mut keys);
+                if keys.len() >= capacity {
+                    sort_distinct(&mut keys, &mut scratch, widths);
+                    chunks.push(Chunk::spill(&keys, self.temporary)?);
+                    keys.clear();
+                }
+                Ok(())
+            })?;
+            if !keys.is_empty() {
+                sort_distinct(&mut keys, &mut scratch, widths);
+                chunks.push(Chunk::spill(&keys, self.temporary)?);
+            }
+            Ok(chunks)
+        })?;
+        let chunks = chunk::collapse(chunks.into_iter().flatten().collect(), self.temporary)?;
+        let mut existing = self.existing::<N>(widths)?;
+        let mut base = Vec::new();
+        let mut writer = ChunkWriter::create(self.temporary)?;
+        let mut written = 0;
+        let mut kept = Vec::with_capacity(PIECE_ROWS);
+        chunk::merge(&chunks, storage, |piece| {
+            kept.clear();
+            kept.extend_from_slice(piece);
+            if let Some(existing) = &mut existing {
+                self.present.fetch_add(existing.retain_new(&mut kept)?, Ordering::Relaxed);
+            }
+            writer.write(&kept)?;
+            written += kept.len();
+            if written >= capacity {
+                let next = ChunkWriter::create(self.temporary)?;
+                base.push(std::mem::replace(&mut writer, next).finish());
+                written = 0;
+            }
+            Ok(())
+        })?;
+        base.push(writer.finish());
+        chunks.into_iter().try_for_each(|chunk| chunk.remove(storage))?;
+        Ok(base)
+    }
+
+    /// The quads that the store has, if it has any of this kind.
+    fn existing<const N: usize>(&self, widths: Widths) -> Result<Option<Existing<'_>>, LoadError> {
+        Existing::new(self.snapshot, N == 4, widths, self.ranks, self.segment.predicates())
+    }
+
+    /// Derives and writes one order.
+    fn order<K: Key>(
+        &self,
+        order: Order,
+        base: &[Chunk<K>],
+        widths: Widths,
+        built: &Mutex<Built>,
+    ) -> Result<(), LoadError> {
+        let storage = self.temporary.storage;
+        let mut encoder = Encoder::new(self, order, widths);
+        let mut scratch = Vec::new();
+        if order == sort::base(order) {
+            for chunk in base {
+                chunk.read(storage, |piece| encoder.push(piece))?;
+            }
+        } else if let [Chunk::Memory(rows)] = base {
+            let rows = sort::derive(rows, order, widths, &mut scratch);
+            drop(scratch);
+            rows.chunks(PIECE_ROWS).try_for_each(|piece| encoder.push(piece))?;
+        } else {
+            let mut derived = Vec::with_capacity(base.len());
+            for chunk in base {
+                let rows = chunk.load(storage)?;
+                let rows = sort::derive(&rows, order, widths, &mut scratch);
+                derived.push(Chunk::spill(&rows, self.temporary)?);
+            }
+            drop(scratch);
+            let derived = chunk::collapse(derived, self.temporary)?;
+            chunk::merge(&derived, storage, |piece| encoder.push(piece))?;
+            derived.into_iter().try_for_each(|chunk| chunk.remove(storage))?;
+        }
+        encoder.finish(built)
+    }
+}
+
+fn sort_distinct<K: Key>(keys: &mut Vec<K>, scratch: &mut Vec<K>, widths: Widths) {
+    sort::sort(keys, scratch, widths.total());
+    keys.dedup();
+}
+
+/// The orders, the dearest to derive first, so that threads end at about the same time.
+fn by_cost(orders: &[Order]) -> Vec<Order> {
+    let mut orders = orders.to_vec();
+    orders.sort_by_key(|order| std::cmp::Reverse(sort::passes(*order)));
+    orders
+}
+
+/// Turns a run's rows into packed rows of the base order.
+struct Packer<'a> {
+    predicates: &'a [u32],
+    shifts: [u32; 4],
+}
+
+impl<'a> Packer<'a> {
+    fn new(predicates: &'a [u32], widths: Widths) -> Self {
+        let base = if widths.graph > 0 { Order::Spog } else { Order::Spo };
+        let mut shifts = [0; 4];
+        for (shift, field) in shifts.iter_mut().zip(fields(base, widths)) {
+            *shift = field.shift;
+        }
+        Self { predicates, shifts }
+    }
+
+    fn pack<K: Key, const N: usize>(&self, rows: &[[u32; N]], map: &[u32], keys: &mut Vec<K>) {
+        // Predicates are few: remember their places by the low bits of their numbers.
+        let mut known = [(u32::MAX, 0_u64); 256];
+        keys.extend(rows.iter().map(|row| {
+            let slot = &mut known[row[1] as usize % 256];
+            if slot.0 != row[1] {
+                let rank = map[row[1] as usize];
+                let place = self.predicates.binary_search(&rank);
+                *slot = (row[1], place.expect("every predicate is listed") as u64);
+            }
+            let mut key = K::place(u64::from(map[row[0] as usize]), self.shifts[0])
+                .or(K::place(slot.1, self.shifts[1]))
+                .or(K::place(u64::from(map[row[2] as usize]), self.shifts[2]));
+            if N == 4 {
+                key = key.or(K::place(u64::from(map[row[N - 1] as usize]), self.shifts[3]));
+            }
+            key
+        }));
+    }
+}
+
+/// Unpacks rows into columns of ids and gives them to the order's writer and to who counts them.
+struct Encoder<'a, 'b> {
+    build: &'a Build<'b>,
+    order: Order,
+    fields: Vec<Field>,
+    columns: Vec<Vec<u64>>,
+    /// Created with the first rows: an order without rows has no file.
+    writer: Option<OrderWriter>,
+    subjects: Option<SubjectObserver>,
+    pairs: Option<PairObserver>,
+}
+
+impl<'a, 'b> Encoder<'a, 'b> {
+    fn new(build: &'a Build<'b>, order: Order, widths: Widths) -> Self {
+        let fields = fields(order, widths);
+        let pairs = matches!(order, Order::Pso | Order::Pos | Order::Psog | Order::Posg);
+        Self {
+            build,
+            order,
+            columns: vec![Vec::with_capacity(PIECE_ROWS); fields.len()],
+            fields,
+            writer: None,
+            subjects: (order == sort::base(order)).then(SubjectObserver::default),
+            pairs: pairs.then(PairObserver::default),
+        }
+    }
+
+    fn push<K: Key>(&mut self, rows: &[K]) -> Result<(), LoadError> {
+        self.build.options.check_cancelled()?;
+        for (column, field) in self.columns.iter_mut().zip(&self.fields) {
+            let (shift, mask) = (field.shift, mask(field.bits));
+            column.clear();
+            column.extend(rows.iter().map(|row| row.get(shift, mask)));
+            if field.position != Position::Predicate {
+                self.build.ranks.map(column);
+            }
+        }
+        let mut columns = [&[][..]; 4];
+        for (slice, column) in columns.iter_mut().zip(&self.columns) {
+            *slice = column;
+        }
+        let columns = &columns[..self.fields.len()];
+        if let Some(subjects) = &mut self.subjects {
+            subjects.observe(columns);
+        }
+        if let Some(pairs) = &mut self.pairs {
+            pairs.observe(columns);
+        }
+        let writer = match &mut self.writer {
+            Some(writer) => writer,
+            None => self.writer.insert(self.build.segment.order_writer(self.order, false)?),
+        };
+        Ok(writer.push(columns)?)
+    }
+
+    fn finish(self, built: &Mutex<Built>) -> Result<(), LoadError> {
+        let Some(writer) = self.writer else {
+            return Ok(());
+        };
+        let (unsynced, summary) = writer.finish()?;
+        let bytes = unsynced.bytes();
+        self.build.syncing.take(unsynced);
+        self.build.segment.add(self.order, false, &summary);
+        self.build.options.progress.add_order();
+        self.build.peak.look();
+        let mut built = built.lock().expect("no worker panics");
+        if let Some(subjects) = self.subjects {
+            built.quads = summary.rows;
+            built.subjects = subjects;
+        }
+        if let Some(pairs) = self.pairs {
+            match self.order {
+                Order::Pso | Order::Psog => built.predicate_subjects = pairs,
+                _ => built.predicate_objects = pairs,
+            }
+        }
+        built.orders.push((summary, bytes));
+        Ok(())
+    }
+}

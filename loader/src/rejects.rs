@@ -1,0 +1,84 @@
+//! Statements that were left out (`--on-error skip`): counted, the first ones kept to be shown, all of them written
+//! to a file if one is named.
+//!
+//! ```text
+//! rejects file   # file:line:column: reason        a comment
+//!                the line as it stands             (lines of one thread in order, of several mixed)
+//! ```
+
+use crate::error::LoadError;
+use crate::parse::Reject;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// How many are kept to be shown: those that come first in the input.
+pub const SHOWN: usize = 10;
+
+/// Takes rejects from all threads.
+pub struct Rejects {
+    path: Option<PathBuf>,
+    state: Mutex<State>,
+}
+
+struct State {
+    file: Option<BufWriter<File>>,
+    /// By document, line and column.
+    first: BTreeMap<(u32, u64, u64), Reject>,
+}
+
+impl Rejects {
+    /// Writes to a file, if there is a path.
+    pub fn new(path: Option<&Path>) -> Result<Self, LoadError> {
+        let file = path
+            .map(|path| {
+                let file = File::create(path);
+                let file = file.map_err(|e| LoadError::io(&name(path), "create", e))?;
+                Ok::<_, LoadError>(BufWriter::new(file))
+            })
+            .transpose()?;
+        Ok(Self {
+            path: path.map(Path::to_owned),
+            state: Mutex::new(State {
+                file,
+                first: BTreeMap::new(),
+            }),
+        })
+    }
+
+    /// Takes one.
+    pub fn take(&self, reject: Reject) -> Result<(), LoadError> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(file) = &mut state.file {
+            let reason = reject.to_string().replace(['\n', '\r'], " ");
+            writeln!(file, "# {reason}")
+                .and_then(|()| file.write_all(&reject.text))
+                .and_then(|()| file.write_all(b"\n"))
+                .map_err(|error| self.error("write", error))?;
+        }
+        state.first.insert((reject.document, reject.line, reject.column), reject);
+        if state.first.len() > SHOWN {
+            state.first.pop_last();
+        }
+        Ok(())
+    }
+
+    /// The first ones in the input; the file is complete.
+    pub fn finish(self) -> Result<Vec<Reject>, LoadError> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(file) = &mut state.file {
+            file.flush().map_err(|error| self.error("write", error))?;
+        }
+        Ok(std::mem::take(&mut state.first).into_values().collect())
+    }
+
+    fn error(&self, operation: &'static str, error: std::io::Error) -> LoadError {
+        LoadError::io(&self.path.as_deref().map(name).unwrap_or_default(), operation, error)
+    }
+}
+
+fn name(path: &Path) -> String {
+    path.display().to_string()
+}

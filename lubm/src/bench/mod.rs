@@ -1,0 +1,165 @@
+//! The benchmark run: generate, load, ask the 14 queries, compare with what must come out.
+//!
+//! ```text
+//! generate -> file of N-Triples -> load -> store -> each query: first run, then warm ones -> report
+//! ```
+//!
+//! The data is always that of seed 0 and universities 0 to N-1, for which the specification says what every query
+//! must answer. Queries run in this process, one at a time, and their results are written as TSV, all rows, into a sink
+//! that counts the bytes: what is measured is text in, text out. Nothing is cached between runs.
+
+mod report;
+
+pub use report::{BenchReport, GenerateFigures, QueryReport, Verdict};
+
+use crate::output::{Destination, GenerateOptions, generate};
+use crate::queries::{QUERIES, Query};
+use crate::reference::Inference;
+use crate::LubmError;
+use quadrille_loader::input::InputFile;
+use quadrille_loader::{LoadError, LoadOptions, LoadReport, load};
+use quadrille_sparql::{Query as SparqlQuery, QueryError, QueryOptions, ResultFormat};
+use quadrille_store::{Snapshot, Store, StoreError};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// What to run.
+#[derive(Clone, Debug)]
+pub struct BenchOptions {
+    /// How many universities.
+    pub universities: u32,
+    /// Where the data and the store go; both are left there.
+    pub directory: PathBuf,
+    /// Warm runs of each query, after a first one.
+    pub warm_runs: usize,
+    /// How the data is loaded.
+    pub load: LoadOptions,
+}
+
+/// Why a benchmark could not be run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BenchError {
+    /// The data could not be made.
+    #[error(transparent)]
+    Generate(#[from] LubmError),
+    /// The data could not be loaded.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A query failed.
+    #[error("query {number}: {source}")]
+    Query {
+        /// Which of the 14.
+        number: u8,
+        /// Why.
+        source: QueryError,
+    },
+}
+
+/// Runs the benchmark; wrong answers are in the report, not an error.
+pub fn run(options: &BenchOptions) -> Result<BenchReport, BenchError> {
+    let data = options.directory.join(format!("lubm{}.nt", options.universities));
+    let generated = generate_data(options, &data)?;
+    let store = Store::open(&options.directory.join("store"))?;
+    let load = load_data(&store, &data, options)?;
+    let info = store.info()?;
+    let snapshot = store.snapshot();
+    let queries = QUERIES
+        .iter()
+        .map(|query| ask(query, &snapshot, options))
+        .collect::<Result<Vec<_>, _>>()?;
+    Ok(BenchReport {
+        universities: options.universities,
+        generate: generated,
+        load,
+        store_bytes: info.files.total.bytes,
+        quads: info.quads,
+        queries,
+    })
+}
+
+fn generate_data(options: &BenchOptions, path: &Path) -> Result<GenerateFigures, BenchError> {
+    let generate_options = GenerateOptions {
+        universities: options.universities,
+        ..GenerateOptions::default()
+    };
+    let report = generate(&generate_options, Destination::File(path.to_owned()))?;
+    Ok(GenerateFigures {
+        statements: report.counts.statements,
+        bytes: report.bytes,
+        seconds: report.elapsed.as_secs_f64(),
+    })
+}
+
+fn load_data(store: &Store, path: &Path, options: &BenchOptions) -> Result<LoadReport, BenchError> {
+    let input = InputFile::from_path(path, None, 0).expect("the name tells the format");
+    Ok(load(store, vec![input], &options.load)?)
+}
+
+fn ask(
+    query: &'static Query,
+    snapshot: &Snapshot,
+    options: &BenchOptions,
+) -> Result<QueryReport, BenchError> {
+    let text = query.text();
+    let run = || {
+        let began = Instant::now();
+        let mut sink = CountingSink::default();
+        let rows = ask_once(&text, snapshot, &mut sink).map_err(|source| BenchError::Query {
+            number: query.number,
+            source,
+        })?;
+        Ok::<_, BenchError>((rows, sink.bytes, began.elapsed().as_secs_f64()))
+    };
+    let (rows, bytes, first_seconds) = run()?;
+    let mut warm = Vec::with_capacity(options.warm_runs);
+    for _ in 0..options.warm_runs {
+        let (again, _, seconds) = run()?;
+        assert_eq!(again, rows, "query {}: another answer the second time", query.number);
+        warm.push(seconds);
+    }
+    warm.sort_by(f64::total_cmp);
+    let expected = query.answers(Inference::Plain, options.universities);
+    let verdict = match expected {
+        Some(expected) if expected == rows => Verdict::Right,
+        Some(_) => Verdict::Wrong,
+        None => Verdict::Unknown,
+    };
+    Ok(QueryReport {
+        number: query.number,
+        rows,
+        bytes,
+        expected,
+        expected_with_inference: query.answers(Inference::Full, options.universities),
+        needs_inference: query.needs_inference(),
+        verdict,
+        first_seconds,
+        warm_seconds: warm.get(warm.len() / 2).copied(),
+    })
+}
+
+fn ask_once(text: &str, snapshot: &Snapshot, sink: &mut CountingSink) -> Result<u64, QueryError> {
+    let query = SparqlQuery::parse(text, None)?;
+    query.execute(snapshot, &QueryOptions::default())?.write(ResultFormat::Tsv, sink)
+}
+
+/// Counts what is written.
+#[derive(Default)]
+struct CountingSink {
+    bytes: u64,
+}
+
+impl Write for CountingSink {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.bytes += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,138 @@
+//! What a benchmark run found, for people and as data.
+
+use quadrille_loader::LoadReport;
+use serde::Serialize;
+use std::fmt;
+
+/// A whole run.
+#[derive(Clone, Debug, Serialize)]
+pub struct BenchReport {
+    /// How many universities.
+    pub universities: u32,
+    /// The generator's figures.
+    pub generate: GenerateFigures,
+    /// The load's report.
+    pub load: LoadReport,
+    /// Bytes of all files of the store.
+    pub store_bytes: u64,
+    /// Quads in the store.
+    pub quads: u64,
+    /// The 14 queries.
+    pub queries: Vec<QueryReport>,
+}
+
+/// What generating took.
+#[derive(Clone, Debug, Serialize)]
+pub struct GenerateFigures {
+    /// Lines written.
+    pub statements: u64,
+    /// Bytes written.
+    pub bytes: u64,
+    /// Wall time in seconds.
+    pub seconds: f64,
+}
+
+/// A query's result.
+#[derive(Clone, Debug, Serialize)]
+pub struct QueryReport {
+    /// Which of the 14.
+    pub number: u8,
+    /// Rows on the explicit data.
+    pub rows: u64,
+    /// Bytes of the result as TSV.
+    pub bytes: u64,
+    /// Rows that the explicit data must give; `None` where the specification has no number for this scale.
+    pub expected: Option<u64>,
+    /// Rows that complete reasoning must give.
+    pub expected_with_inference: Option<u64>,
+    /// Whether explicit data alone misses answers.
+    pub needs_inference: bool,
+    /// How `rows` compares with `expected`.
+    pub verdict: Verdict,
+    /// Wall time of the first run in seconds.
+    pub first_seconds: f64,
+    /// Median wall time of the warm runs in seconds.
+    pub warm_seconds: Option<f64>,
+}
+
+/// Whether an answer is right.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// The number of rows is the specification's.
+    Right,
+    /// It is not.
+    Wrong,
+    /// The specification has no number for this scale.
+    Unknown,
+}
+
+impl BenchReport {
+    /// Whether no answer is wrong.
+    pub fn is_right(&self) -> bool {
+        self.queries.iter().all(|query| query.verdict != Verdict::Wrong)
+    }
+
+    /// The geometric mean of the queries' warm times in seconds, if there were warm runs.
+    pub fn geometric_mean(&self) -> Option<f64> {
+        let logarithms = self.queries.iter().map(|query| query.warm_seconds.map(f64::ln));
+        let sum: f64 = logarithms.sum::<Option<f64>>()?;
+        Some((sum / self.queries.len() as f64).exp())
+    }
+}
+
+impl fmt::Display for BenchReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let GenerateFigures {
+            statements,
+            bytes,
+            seconds,
+        } = self.generate;
+        writeln!(f, "LUBM, {} universities", self.universities)?;
+        let megabytes = bytes as f64 / 1e6;
+        writeln!(f, "generated {statements} statements, {megabytes:.1} MB, in {seconds:.2} s")?;
+        writeln!(f, "loaded {}", self.load)?;
+        writeln!(
+            f,
+            "store: {} quads, {} bytes, {:.2} bytes a quad",
+            self.quads,
+            self.store_bytes,
+            self.store_bytes as f64 / self.quads.max(1) as f64
+        )?;
+        writeln!(f)?;
+        writeln!(
+            f,
+            "query       rows   expected  with inference      first ms    warm ms  "
+        )?;
+        for query in &self.queries {
+            writeln!(f, "{query}")?;
+        }
+        if let Some(mean) = self.geometric_mean() {
+            write!(f, "geometric mean of the warm times: {:.3} ms", mean * 1e3)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for QueryReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let number = |number: Option<u64>| number.map_or_else(|| "?".to_owned(), |n| n.to_string());
+        write!(
+            f,
+            "Q{:<3} {:>11} {:>10} {:>15} {:>13.3} {:>10.3}  ",
+            self.number,
+            self.rows,
+            number(self.expected),
+            number(self.expected_with_inference),
+            self.first_seconds * 1e3,
+            self.warm_seconds.unwrap_or(self.first_seconds) * 1e3,
+        )?;
+        f.write_str(match self.verdict {
+            Verdict::Wrong => "WRONG",
+            Verdict::Right if self.needs_inference => "right for explicit data; needs inference",
+            Verdict::Right => "right",
+            Verdict::Unknown if self.needs_inference => "needs inference",
+            Verdict::Unknown => "no reference at this scale",
+        })
+    }
+}

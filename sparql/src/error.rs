@@ -1,0 +1,64 @@
+//! What can go wrong with a query, by stage: parsing, planning, running, writing.
+
+use quadrille_store::StoreError;
+use spargebra::SparqlSyntaxError;
+use std::io;
+use std::time::Duration;
+
+/// The result of a query operation.
+pub type Result<T> = std::result::Result<T, QueryError>;
+
+/// An error of the SPARQL engine.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum QueryError {
+    /// The text is not a SPARQL query.
+    #[error("syntax error: {0}")]
+    Syntax(#[from] SparqlSyntaxError),
+    /// The base IRI is not an absolute IRI.
+    #[error("the base IRI {base:?} is not valid: {reason}")]
+    BaseIri {
+        /// What was given.
+        base: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The query is valid SPARQL, but uses something that this engine does not do.
+    #[error("{feature} is not supported yet")]
+    Unsupported {
+        /// What it is, as a query's author would call it.
+        feature: String,
+    },
+    /// The query exceeds a bound of the engine.
+    #[error("{what} (limit {limit})")]
+    Limit {
+        /// What is too large.
+        what: &'static str,
+        /// The largest that is accepted.
+        limit: usize,
+    },
+    /// The query's [`crate::CancellationToken`] was used.
+    #[error("the query was cancelled")]
+    Cancelled,
+    /// The query ran longer than [`crate::QueryOptions::timeout`].
+    #[error("the query was stopped after its time limit of {limit:?}")]
+    Timeout {
+        /// The limit.
+        limit: Duration,
+    },
+    /// The store could not be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The results could not be written.
+    #[error("cannot write the results: {0}")]
+    Write(#[source] io::Error),
+}
+
+impl QueryError {
+    /// The error for a feature that is missing.
+    pub(crate) fn unsupported(feature: impl Into<String>) -> Self {
+        Self::Unsupported {
+            feature: feature.into(),
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! What stops a query from outside: cancellation and the time limit.
+
+use crate::error::{QueryError, Result};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Cancels queries from another thread. Clones cancel the same queries.
+#[derive(Clone, Debug, Default)]
+pub struct CancellationToken {
+    cancelled: Arc<AtomicBool>,
+}
+
+impl CancellationToken {
+    /// A token that cancels nothing yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Makes every query that was given this token end with [`QueryError::Cancelled`] before its next batch of rows.
+    pub fn cancel(&self) {
+        // Nothing else is published with the flag.
+        self.cancelled.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it was used.
+    pub fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Relaxed)
+    }
+}
+
+/// What the operators of one running query share.
+#[derive(Debug)]
+pub struct Control {
+    token: Option<CancellationToken>,
+    deadline: Option<(Instant, Duration)>,
+    batch_rows: usize,
+}
+
+impl Control {
+    /// The control of a query that starts now. `batch_rows` is at least 1.
+    pub fn new(token: Option<CancellationToken>, timeout: Option<Duration>, batch_rows: usize) -> Self {
+        Self {
+            token,
+            // A limit beyond what the clock can count to is none.
+            deadline: timeout.and_then(|limit| Some((Instant::now().checked_add(limit)?, limit))),
+            batch_rows: batch_rows.max(1),
+        }
+    }
+
+    /// How many rows an operator gives at a time, at most.
+    #[inline]
+    pub fn batch_rows(&self) -> usize {
+        self.batch_rows
+    }
+
+    /// To be called by whoever makes or takes a batch.
+    ///
+    /// # Errors
+    /// [`QueryError::Cancelled`] or [`QueryError::Timeout`].
+    #[inline]
+    pub fn check(&self) -> Result<()> {
+        if let Some(token) = &self.token
+            && token.is_cancelled()
+        {
+            return Err(QueryError::Cancelled);
+        }
+        if let Some((deadline, limit)) = self.deadline
+            && Instant::now() >= deadline
+        {
+            return Err(QueryError::Timeout { limit });
+        }
+        Ok(())
+    }
+}

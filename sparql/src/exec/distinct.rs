@@ -1,0 +1,139 @@
+//! `Distinct` and `Adjacent`: each row once.
+
+use super::batch::{Batch, compare_rows};
+use super::hash_join::{hash_row, mix};
+use super::operator::Operator;
+use crate::error::Result;
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
+use quadrille_store::TermId;
+
+/// Gives each row the first time it comes, and remembers them all.
+pub struct Distinct {
+    input: Box<dyn Operator>,
+    columns: Vec<usize>,
+    /// The rows given so far, `width` ids each.
+    seen: Vec<TermId>,
+    /// Numbers of rows in `seen`.
+    table: HashTable<usize>,
+    /// Without columns: whether the only row was given.
+    is_done: bool,
+    selection: Vec<u32>,
+}
+
+impl Distinct {
+    /// Each row of `input`, which has `width` columns, once.
+    pub fn new(input: Box<dyn Operator>, width: usize) -> Self {
+        Self {
+            input,
+            columns: (0..width).collect(),
+            seen: Vec::new(),
+            table: HashTable::new(),
+            is_done: false,
+            selection: Vec::new(),
+        }
+    }
+
+    /// Whether a row is seen for the first time.
+    fn is_new(&mut self, batch: &Batch, row: usize) -> bool {
+        let width = self.columns.len();
+        if width == 0 {
+            return !std::mem::replace(&mut self.is_done, true);
+        }
+        let seen = &self.seen;
+        let entry = self.table.entry(
+            hash_row(batch, &self.columns, row),
+            |other| {
+                let other = &seen[*other * width..][..width];
+                (0..width).all(|column| other[column] == batch.column(column)[row])
+            },
+            |other| hash_ids(&seen[*other * width..][..width]),
+        );
+        match entry {
+            Entry::Occupied(_) => false,
+            Entry::Vacant(entry) => {
+                entry.insert(seen.len() / width);
+                self.seen
+                    .extend((0..width).map(|column| batch.column(column)[row]));
+                true
+            }
+        }
+    }
+}
+
+/// What [`hash_row`] gives for a row with these ids.
+fn hash_ids(ids: &[TermId]) -> u64 {
+    ids.iter()
+        .fold(0x243f_6a88_85a3_08d3, |hash, id| mix(hash ^ id.bits()))
+}
+
+impl Operator for Distinct {
+    fn next(&mut self, output: &mut Batch) -> Result<usize> {
+        loop {
+            if self.is_done || self.input.next(output)? == 0 {
+                output.clear();
+                return Ok(0);
+            }
+            let mut selection = std::mem::take(&mut self.selection);
+            selection.clear();
+            selection.extend((0..output.rows() as u32).filter(|row| self.is_new(output, *row as usize)));
+            output.select(&selection);
+            self.selection = selection;
+            if output.rows() > 0 {
+                return Ok(output.rows());
+            }
+        }
+    }
+}
+
+/// Leaves out rows that are the same as the one before. Where equal rows stand together, that is each row once.
+pub struct Adjacent {
+    input: Box<dyn Operator>,
+    columns: Vec<usize>,
+    last: Batch,
+    selection: Vec<u32>,
+}
+
+impl Adjacent {
+    /// The rows of `input`, which has `width` columns, without immediate repetitions.
+    pub fn new(input: Box<dyn Operator>, width: usize) -> Self {
+        Self {
+            input,
+            columns: (0..width).collect(),
+            last: Batch::new(width),
+            selection: Vec::new(),
+        }
+    }
+}
+
+impl Operator for Adjacent {
+    fn next(&mut self, output: &mut Batch) -> Result<usize> {
+        loop {
+            if self.input.next(output)? == 0 {
+                return Ok(0);
+            }
+            let columns = &self.columns;
+            let rows = output.rows();
+            self.selection.clear();
+            let repeats_last =
+                self.last.rows() > 0 && compare_rows(&self.last, columns, 0, output, columns, 0).is_eq();
+            if !repeats_last {
+                self.selection.push(0);
+            }
+            self.selection.extend((1..rows as u32).filter(|row| {
+                let row = *row as usize;
+                compare_rows(output, columns, row - 1, output, columns, row).is_ne()
+            }));
+            self.last.clear();
+            self.last.append(output, rows - 1, rows);
+            output.select(&self.selection);
+            if output.rows() > 0 {
+                return Ok(output.rows());
+            }
+        }
+    }
+
+    fn skip_to(&mut self, key: &[TermId]) -> Result<()> {
+        self.input.skip_to(key)
+    }
+}

@@ -1,0 +1,177 @@
+//! From the parser's expressions to [`Expr`].
+
+use super::value::Value;
+use super::{Comparison, Constant, Expr, Function, Operation};
+use crate::error::{QueryError, Result};
+use crate::plan::logical::VariableId;
+use oxrdf::{Literal, Term, Triple, Variable};
+use spargebra::algebra::{Expression, Function as Name};
+
+/// Compiles an expression. `resolve` numbers a variable, or gives `None` if the expression cannot see it;
+/// `constants` counts the constants of the query.
+///
+/// # Errors
+/// [`QueryError::Unsupported`] for a function or an operator that this engine does not do.
+pub fn compile(
+    expression: &Expression,
+    constants: &mut u32,
+    resolve: &mut impl FnMut(&Variable) -> Option<VariableId>,
+) -> Result<Expr> {
+    Compiler { constants, resolve }.compile(expression)
+}
+
+struct Compiler<'a, R> {
+    constants: &'a mut u32,
+    resolve: &'a mut R,
+}
+
+impl<R: FnMut(&Variable) -> Option<VariableId>> Compiler<'_, R> {
+    fn compile(&mut self, expression: &Expression) -> Result<Expr> {
+        Ok(match expression {
+            Expression::NamedNode(node) => self.constant(node.clone().into()),
+            Expression::Literal(literal) => self.constant(literal.clone().into()),
+            Expression::Variable(variable) => {
+                (self.resolve)(variable).map_or(Expr::OutOfScope, Expr::Variable)
+            }
+            Expression::Bound(variable) => match (self.resolve)(variable) {
+                Some(variable) => Expr::Bound(variable),
+                None => self.constant(Literal::from(false).into()),
+            },
+            Expression::Or(..) => {
+                let mut operands = Vec::new();
+                let chain = chain(expression, |expression| match expression {
+                    Expression::Or(left, right) => Some((left, right)),
+                    _ => None,
+                });
+                for operand in chain {
+                    operands.push(self.compile(operand)?);
+                }
+                Expr::Or(operands)
+            }
+            Expression::And(..) => {
+                let mut operands = Vec::new();
+                let chain = chain(expression, |expression| match expression {
+                    Expression::And(left, right) => Some((left, right)),
+                    _ => None,
+                });
+                for operand in chain {
+                    operands.push(self.compile(operand)?);
+                }
+                Expr::And(operands)
+            }
+            Expression::Not(operand) => Expr::Not(Box::new(self.compile(operand)?)),
+            Expression::Equal(left, right) => Expr::Equal(self.pair(left, right)?),
+            Expression::SameTerm(left, right) => Expr::SameTerm(self.pair(left, right)?),
+            Expression::Less(left, right) => Expr::Compare(Comparison::Less, self.pair(left, right)?),
+            Expression::LessOrEqual(left, right) => {
+                Expr::Compare(Comparison::LessOrEqual, self.pair(left, right)?)
+            }
+            Expression::Greater(left, right) => Expr::Compare(Comparison::Greater, self.pair(left, right)?),
+            Expression::GreaterOrEqual(left, right) => {
+                Expr::Compare(Comparison::GreaterOrEqual, self.pair(left, right)?)
+            }
+            Expression::In(operand, list) => Expr::In(Box::new(self.compile(operand)?), self.list(list)?),
+            Expression::Add(left, right) => Expr::Arithmetic(Operation::Add, self.pair(left, right)?),
+            Expression::Subtract(left, right) => {
+                Expr::Arithmetic(Operation::Subtract, self.pair(left, right)?)
+            }
+            Expression::Multiply(left, right) => {
+                Expr::Arithmetic(Operation::Multiply, self.pair(left, right)?)
+            }
+            Expression::Divide(left, right) => Expr::Arithmetic(Operation::Divide, self.pair(left, right)?),
+            Expression::UnaryPlus(operand) => Expr::Plus(Box::new(self.compile(operand)?)),
+            Expression::UnaryMinus(operand) => Expr::Minus(Box::new(self.compile(operand)?)),
+            Expression::If(condition, yes, no) => Expr::If(Box::new([
+                self.compile(condition)?,
+                self.compile(yes)?,
+                self.compile(no)?,
+            ])),
+            Expression::Coalesce(list) => Expr::Coalesce(self.list(list)?),
+            Expression::Exists(_) => return Err(QueryError::unsupported("EXISTS")),
+            Expression::FunctionCall(name, operands) => self.call(name, operands)?,
+        })
+    }
+
+    fn constant(&mut self, term: Term) -> Expr {
+        let number = *self.constants;
+        *self.constants += 1;
+        Expr::Constant(Box::new(Constant {
+            value: Value::of(&term).into_owned(),
+            term,
+            number,
+        }))
+    }
+
+    fn pair(&mut self, left: &Expression, right: &Expression) -> Result<Box<[Expr; 2]>> {
+        Ok(Box::new([self.compile(left)?, self.compile(right)?]))
+    }
+
+    fn list(&mut self, list: &[Expression]) -> Result<Vec<Expr>> {
+        list.iter().map(|operand| self.compile(operand)).collect()
+    }
+
+    fn call(&mut self, name: &Name, operands: &[Expression]) -> Result<Expr> {
+        if let (Name::Triple, Some(triple)) = (name, ground_triple(operands)) {
+            return Ok(self.constant(triple.into()));
+        }
+        let (function, arity) = match name {
+            Name::Str => (Function::Str, 1),
+            Name::Lang => (Function::Lang, 1),
+            Name::LangMatches => (Function::LangMatches, 2),
+            Name::Datatype => (Function::Datatype, 1),
+            Name::IsIri => (Function::IsIri, 1),
+            Name::IsBlank => (Function::IsBlank, 1),
+            Name::IsLiteral => (Function::IsLiteral, 1),
+            Name::IsNumeric => (Function::IsNumeric, 1),
+            Name::IsTriple => (Function::IsTriple, 1),
+            Name::StrLen => (Function::StrLen, 1),
+            Name::Contains => (Function::Contains, 2),
+            Name::StrStarts => (Function::StrStarts, 2),
+            Name::StrEnds => (Function::StrEnds, 2),
+            Name::Custom(iri) => return Err(QueryError::unsupported(format!("the function {iri}"))),
+            other => return Err(QueryError::unsupported(format!("the function {other}"))),
+        };
+        // The parser checks this; algebra that a program builds may be wrong.
+        if operands.len() != arity {
+            return Err(QueryError::unsupported(format!(
+                "the function {name} with {} arguments",
+                operands.len()
+            )));
+        }
+        Ok(Expr::Call(function, self.list(operands)?))
+    }
+}
+
+/// A triple term without variables, which the parser writes as a call.
+fn ground_triple(operands: &[Expression]) -> Option<Triple> {
+    let [Expression::NamedNode(subject), Expression::NamedNode(predicate), object] = operands else {
+        return None;
+    };
+    let object: Term = match object {
+        Expression::NamedNode(node) => node.clone().into(),
+        Expression::Literal(literal) => literal.clone().into(),
+        Expression::FunctionCall(Name::Triple, operands) => ground_triple(operands)?.into(),
+        _ => return None,
+    };
+    Some(Triple::new(subject.clone(), predicate.clone(), object))
+}
+
+/// The operands of a chain of one operator, left to right, found without recursion: the parser makes `a || b || c
+/// ...` a tree as deep as the chain is long.
+fn chain<'a>(
+    expression: &'a Expression,
+    split: impl Fn(&'a Expression) -> Option<(&'a Expression, &'a Expression)>,
+) -> Vec<&'a Expression> {
+    let mut waiting = vec![expression];
+    let mut operands = Vec::new();
+    while let Some(expression) = waiting.pop() {
+        match split(expression) {
+            Some((left, right)) => {
+                waiting.push(right);
+                waiting.push(left);
+            }
+            None => operands.push(expression),
+        }
+    }
+    operands
+}

@@ -1,0 +1,182 @@
+//! How many rows a pattern has, and how many joins of patterns have.
+//!
+//! The rows of a single pattern are counted exactly, in the index and without a scan. Joins are estimated from
+//! distinct counts, which come from the store's statistics: each shared variable divides the product of the
+//! rows by the larger of its two distinct counts.
+
+use super::logical::{PatternGraph, PatternTerm, QuadPattern, VariableId};
+use crate::error::Result;
+use oxrdf::Term;
+use quadrille_store::statistics::{GraphStatistics, Statistics};
+use quadrille_store::{GraphSelector, Pattern, Position, Snapshot, TermId};
+use std::sync::Arc;
+
+/// The places of a quad, in the sequence in which slots are kept.
+pub const POSITIONS: [Position; 4] = [
+    Position::Subject,
+    Position::Predicate,
+    Position::Object,
+    Position::Graph,
+];
+
+/// A pattern of the query with what the snapshot says of it.
+#[derive(Clone, Debug)]
+pub struct CountedPattern {
+    /// Its number among the query's patterns.
+    pub number: usize,
+    /// With the ids of its constants.
+    pub pattern: Pattern,
+    /// Its variables by place.
+    pub slots: [Option<VariableId>; 4],
+    /// How many quads match it, exactly.
+    pub rows: u64,
+    /// How many rows it is expected to have: fewer if a variable occurs in two places.
+    pub expected: f64,
+    /// By place: how many different terms are expected there.
+    pub distinct: [f64; 4],
+}
+
+/// The patterns of a conjunction, counted.
+#[derive(Debug)]
+pub enum Counted {
+    /// What must be joined. Patterns without variables that match are left out.
+    Patterns(Vec<CountedPattern>),
+    /// There are no solutions, and why.
+    Empty(String),
+}
+
+/// Counts the patterns of a conjunction.
+///
+/// # Errors
+/// If the store cannot be read.
+pub fn count_patterns(snapshot: &Snapshot, patterns: &[QuadPattern]) -> Result<Counted> {
+    let mut counted: Vec<CountedPattern> = Vec::with_capacity(patterns.len());
+    let mut statistics = None;
+    for (number, pattern) in patterns.iter().enumerate() {
+        let ids = match resolve(snapshot, pattern)? {
+            Ok(ids) => ids,
+            Err(constant) => return Ok(Counted::Empty(format!("{constant} is not in the store"))),
+        };
+        let slots = pattern.slots();
+        // Joining with the same pattern again changes nothing.
+        if counted
+            .iter()
+            .any(|known| known.pattern == ids && known.slots == slots)
+        {
+            continue;
+        }
+        let rows = snapshot.count(&ids)?;
+        if rows == 0 {
+            return Ok(Counted::Empty(format!("pattern {} has no match", number + 1)));
+        }
+        if slots.iter().all(Option::is_none) {
+            continue;
+        }
+        let statistics = match &mut statistics {
+            Some(statistics) => statistics,
+            none => none.insert(snapshot.statistics()?),
+        };
+        counted.push(estimate(number, ids, slots, rows, statistics));
+    }
+    Ok(Counted::Patterns(counted))
+}
+
+/// The ids of a pattern's constants, or the constant that has none.
+fn resolve<'a>(
+    snapshot: &Snapshot,
+    pattern: &'a QuadPattern,
+) -> Result<std::result::Result<Pattern, &'a dyn std::fmt::Display>> {
+    let mut ids = [None; 3];
+    let places = [&pattern.subject, &pattern.predicate, &pattern.object];
+    for (id, place) in ids.iter_mut().zip(places) {
+        if let PatternTerm::Constant(term) = place {
+            *id = snapshot.term_id(Term::as_ref(term))?;
+            if id.is_none() {
+                return Ok(Err(term));
+            }
+        }
+    }
+    let graph = match &pattern.graph {
+        PatternGraph::Default => GraphSelector::Default,
+        PatternGraph::Variable(_) => GraphSelector::AnyNamed,
+        PatternGraph::Named(name) => match snapshot.term_id(name.as_ref().into())? {
+            Some(id) => GraphSelector::Named(id),
+            None => return Ok(Err(name)),
+        },
+    };
+    let [subject, predicate, object] = ids;
+    Ok(Ok(Pattern {
+        subject,
+        predicate,
+        object,
+        graph,
+    }))
+}
+
+fn estimate(
+    number: usize,
+    pattern: Pattern,
+    slots: [Option<VariableId>; 4],
+    rows: u64,
+    statistics: &Arc<Statistics>,
+) -> CountedPattern {
+    let graph = match pattern.graph {
+        GraphSelector::Default => &statistics.default_graph,
+        GraphSelector::Named(_) | GraphSelector::AnyNamed => &statistics.named_graphs,
+    };
+    let all = rows as f64;
+    let mut distinct = POSITIONS.map(|position| {
+        if pattern.bound(position).is_some() {
+            return 1.0;
+        }
+        distinct_terms(&pattern, position, all, graph).clamp(1.0, all)
+    });
+    let mut expected = all;
+    for later in 1..slots.len() {
+        for earlier in 0..later {
+            if slots[later].is_some() && slots[later] == slots[earlier] {
+                let most = distinct[later].max(distinct[earlier]);
+                expected = (expected / most).max(1.0);
+                let least = distinct[later].min(distinct[earlier]).min(expected);
+                distinct[later] = least;
+                distinct[earlier] = least;
+            }
+        }
+    }
+    CountedPattern {
+        number,
+        pattern,
+        slots,
+        rows,
+        expected,
+        distinct,
+    }
+}
+
+/// How many different terms a free place of a pattern is expected to have.
+fn distinct_terms(pattern: &Pattern, position: Position, rows: f64, statistics: &GraphStatistics) -> f64 {
+    /// What is expected where nothing is known.
+    fn or_unknown(count: u64, rows: f64) -> f64 {
+        if count == 0 { rows.sqrt() } else { count as f64 }
+    }
+    let predicates = statistics.predicates.len() as u64 + statistics.other_predicates.predicates;
+    let of_predicate = pattern
+        .predicate
+        .and_then(|predicate: TermId| statistics.predicate(predicate));
+    match (position, pattern.subject, pattern.predicate, pattern.object) {
+        (Position::Graph, ..) => rows.sqrt(),
+        (Position::Predicate, None, _, None) => or_unknown(predicates, rows),
+        // A subject, or an object, has few predicates.
+        (Position::Predicate, ..) => or_unknown(predicates, rows).min(rows),
+        (Position::Subject, _, Some(_), None) => {
+            of_predicate.map_or_else(|| rows.sqrt(), |entry| or_unknown(entry.subjects.count, rows))
+        }
+        (Position::Object, None, Some(_), _) => {
+            of_predicate.map_or_else(|| rows.sqrt(), |entry| or_unknown(entry.objects.count, rows))
+        }
+        (Position::Subject, _, None, None) => or_unknown(statistics.subjects.count, rows),
+        (Position::Object, None, None, _) => or_unknown(statistics.objects.count, rows),
+        // The other end is bound: every row has another term here.
+        (Position::Subject | Position::Object, ..) => rows,
+    }
+}

@@ -1,0 +1,36 @@
+//! Planning: from a query's algebra to operators.
+//!
+//! [`logical`] lowers the algebra and refuses what is not supported; [`cardinality`] asks the snapshot how many rows
+//! each pattern has; [`join_order`] chooses how they are joined; [`physical`] lays that out as a tree of nodes,
+//! which makes the operators; [`explain`] prints the tree.
+
+pub mod cardinality;
+pub mod explain;
+pub mod join_order;
+pub mod logical;
+pub mod physical;
+
+/// Which ways of joining the planner may use, and in which order it must join. All are on; switching them off serves
+/// tests and experiments: answers never depend on it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PlannerOptions {
+    /// Merge joins of sorted inputs.
+    pub merge_joins: bool,
+    /// Index lookups.
+    pub lookup_joins: bool,
+    /// Hash joins with small inputs.
+    pub hash_joins: bool,
+    /// Join the patterns in this order (numbers of the query's patterns; those that are missing come last).
+    pub forced_order: Option<Vec<usize>>,
+}
+
+impl Default for PlannerOptions {
+    fn default() -> Self {
+        Self {
+            merge_joins: true,
+            lookup_joins: true,
+            hash_joins: true,
+            forced_order: None,
+        }
+    }
+}

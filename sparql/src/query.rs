@@ -1,0 +1,290 @@
+//! The face of the engine: parse a query once, run it on snapshots, read its results.
+
+use crate::error::{QueryError, Result};
+use crate::exec::batch::Batch;
+use crate::exec::control::{CancellationToken, Control};
+use crate::exec::operator::Operator;
+use crate::nesting;
+use crate::plan::PlannerOptions;
+use crate::plan::explain::explain;
+use crate::plan::logical::{Conjunction, Form, Logical, LogicalQuery};
+use crate::plan::physical::{Execution, Node, plan};
+use oxrdf::{Term, Variable};
+use quadrille_store::{Snapshot, TermId};
+use sparesults::QuerySolution;
+use spargebra::SparqlParser;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Rows of a batch, unless [`QueryOptions::batch_rows`] says otherwise.
+pub const BATCH_ROWS: usize = 1024;
+/// The fewest rows of a batch where a LIMIT or an ASK wants few.
+const BATCH_ROWS_FEW: usize = 64;
+
+/// Parses queries.
+#[derive(Debug)]
+pub struct Query;
+
+impl Query {
+    /// Parses a query; relative IRIs in it are resolved against `base`.
+    ///
+    /// # Errors
+    /// [`QueryError::Syntax`]; [`QueryError::BaseIri`]; [`QueryError::Unsupported`] for what this engine does not do;
+    /// [`QueryError::Limit`] for a query that is nested too deeply.
+    pub fn parse(text: &str, base: Option<&str>) -> Result<PreparedQuery> {
+        nesting::check(text)?;
+        let mut parser = SparqlParser::new();
+        if let Some(base) = base {
+            parser = parser
+                .with_base_iri(base)
+                .map_err(|error| QueryError::BaseIri {
+                    base: base.to_owned(),
+                    reason: error.to_string(),
+                })?;
+        }
+        Self::prepare(&parser.parse_query(text)?)
+    }
+
+    /// Prepares a query that was parsed, or built, elsewhere.
+    ///
+    /// # Errors
+    /// [`QueryError::Unsupported`] for what this engine does not do.
+    pub fn prepare(query: &spargebra::Query) -> Result<PreparedQuery> {
+        Ok(PreparedQuery {
+            query: Arc::new(LogicalQuery::new(query)?),
+        })
+    }
+}
+
+/// How a query is run.
+#[derive(Clone, Debug)]
+pub struct QueryOptions {
+    /// Ends the query from another thread.
+    pub cancellation: Option<CancellationToken>,
+    /// Ends the query after this time.
+    pub timeout: Option<Duration>,
+    /// How many rows operators hand over at a time; at least 1.
+    pub batch_rows: usize,
+    /// What the planner may use.
+    pub planner: PlannerOptions,
+}
+
+impl Default for QueryOptions {
+    fn default() -> Self {
+        Self {
+            cancellation: None,
+            timeout: None,
+            batch_rows: BATCH_ROWS,
+            planner: PlannerOptions::default(),
+        }
+    }
+}
+
+/// A query that can be run any number of times, on any snapshot. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct PreparedQuery {
+    query: Arc<LogicalQuery>,
+}
+
+/// What a query gives.
+pub enum QueryResults {
+    /// The rows of a SELECT.
+    Solutions(Solutions),
+    /// The answer of an ASK.
+    Boolean(bool),
+}
+
+impl PreparedQuery {
+    /// Whether this is an ASK.
+    pub fn is_ask(&self) -> bool {
+        matches!(self.query.form, Form::Ask)
+    }
+
+    /// The variables of a SELECT's rows; none for an ASK.
+    pub fn variables(&self) -> &[Variable] {
+        match &self.query.form {
+            Form::Select { names, .. } => names,
+            Form::Ask => &[],
+        }
+    }
+
+    /// Runs the query. Rows of a SELECT are computed while they are read.
+    ///
+    /// # Errors
+    /// If the store cannot be read, or the query is stopped.
+    pub fn execute(&self, snapshot: &Snapshot, options: &QueryOptions) -> Result<QueryResults> {
+        let batch_rows = match (&self.query.form, rows_wanted(&self.query.root)) {
+            (Form::Ask, _) => options.batch_rows.min(BATCH_ROWS_FEW),
+            (Form::Select { .. }, Some(rows)) => {
+                let rows = usize::try_from(rows).unwrap_or(usize::MAX);
+                options.batch_rows.min(rows.max(BATCH_ROWS_FEW))
+            }
+            (Form::Select { .. }, None) => options.batch_rows,
+        };
+        let control = Arc::new(Control::new(
+            options.cancellation.clone(),
+            options.timeout,
+            batch_rows,
+        ));
+        control.check()?;
+        let root = plan(snapshot, &self.query.root, &options.planner)?;
+        let execution = Execution {
+            snapshot: snapshot.clone(),
+            control: Arc::clone(&control),
+        };
+        let mut operator = root.operator(&execution)?;
+        Ok(match &self.query.form {
+            Form::Ask => QueryResults::Boolean(operator.next(&mut root.batch())? > 0),
+            Form::Select { names, .. } => QueryResults::Solutions(Solutions::new(
+                names.as_slice().into(),
+                operator,
+                &root,
+                execution,
+            )),
+        })
+    }
+
+    /// The plan that [`PreparedQuery::execute`] would run: a line a node, with estimates.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn explain(&self, snapshot: &Snapshot, options: &QueryOptions) -> Result<String> {
+        let root = plan(snapshot, &self.query.root, &options.planner)?;
+        let patterns = &conjunction(&self.query.root).patterns;
+        Ok(explain(&self.query, patterns, &root))
+    }
+}
+
+/// How many rows are wanted at most, of a plan whose every row is one of the patterns' rows.
+fn rows_wanted(logical: &Logical) -> Option<u64> {
+    match logical {
+        Logical::Slice {
+            offset,
+            limit: Some(limit),
+            ..
+        } => Some(offset.saturating_add(*limit)),
+        Logical::Project { input, .. } => rows_wanted(input),
+        Logical::Slice { limit: None, .. }
+        | Logical::Distinct { .. }
+        | Logical::Reduced { .. }
+        | Logical::Join(_) => None,
+    }
+}
+
+/// The patterns and conditions at the bottom of a plan.
+fn conjunction(logical: &Logical) -> &Conjunction {
+    match logical {
+        Logical::Join(conjunction) => conjunction,
+        Logical::Project { input, .. }
+        | Logical::Distinct { input }
+        | Logical::Reduced { input }
+        | Logical::Slice { input, .. } => conjunction(input),
+    }
+}
+
+/// The rows of a SELECT, as an iterator of terms by variable, or batch by batch as ids ([`Solutions::next_batch`]). It
+/// owns what it needs.
+pub struct Solutions {
+    variables: Arc<[Variable]>,
+    operator: Box<dyn Operator>,
+    execution: Execution,
+    batch: Batch,
+    /// The terms of the batch, row by row.
+    terms: Vec<Option<Term>>,
+    next_row: usize,
+    failed: bool,
+}
+
+impl Solutions {
+    fn new(
+        variables: Arc<[Variable]>,
+        operator: Box<dyn Operator>,
+        root: &Node,
+        execution: Execution,
+    ) -> Self {
+        debug_assert_eq!(variables.len(), root.variables.len().max(variables.len()));
+        Self {
+            batch: Batch::new(variables.len()),
+            variables,
+            operator,
+            execution,
+            terms: Vec::new(),
+            next_row: 0,
+            failed: false,
+        }
+    }
+
+    /// The variables, in the order in which the query selects them; a batch has its columns in this order.
+    pub fn variables(&self) -> &[Variable] {
+        &self.variables
+    }
+
+    /// The snapshot that the ids of batches belong to.
+    pub fn snapshot(&self) -> &Snapshot {
+        &self.execution.snapshot
+    }
+
+    /// Replaces the rows of a batch by the next ones, as ids ([`TermId::UNBOUND`] where a variable is not bound); says how
+    /// many, 0 at the end. Not to be mixed with reading row by row.
+    ///
+    /// # Errors
+    /// If the store cannot be read, or the query is stopped; then there are no further rows.
+    pub fn next_batch(&mut self, batch: &mut Batch) -> Result<usize> {
+        batch.reset(self.variables.len());
+        if self.failed {
+            return Ok(0);
+        }
+        let result = self.operator.next(batch);
+        self.failed = result.is_err();
+        result
+    }
+
+    /// Fetches the next batch with its terms; `false` at the end.
+    fn fetch(&mut self) -> Result<bool> {
+        let mut batch = std::mem::take(&mut self.batch);
+        let result = self.next_batch(&mut batch);
+        self.batch = batch;
+        if result? == 0 {
+            return Ok(false);
+        }
+        let (rows, width) = (self.batch.rows(), self.variables.len());
+        let mut ids: Vec<TermId> = Vec::with_capacity(rows * width);
+        for row in 0..rows {
+            ids.extend((0..width).map(|column| self.batch.column(column)[row]));
+        }
+        self.terms.clear();
+        self.terms.resize(ids.len(), None);
+        let terms = &mut self.terms;
+        self.execution
+            .snapshot
+            .terms(&ids, &mut |place, term| terms[place] = Some(term))?;
+        self.next_row = 0;
+        Ok(true)
+    }
+}
+
+impl Iterator for Solutions {
+    type Item = Result<QuerySolution>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.next_row >= self.batch.rows() {
+            match self.fetch() {
+                Ok(true) => {}
+                Ok(false) => return None,
+                Err(error) => {
+                    self.failed = true;
+                    self.batch.clear();
+                    return Some(Err(error));
+                }
+            }
+        }
+        let width = self.variables.len();
+        let start = self.next_row * width;
+        self.next_row += 1;
+        let terms: Vec<Option<Term>> = self.terms[start..start + width]
+            .iter_mut()
+            .map(Option::take)
+            .collect();
+        Some(Ok((Arc::clone(&self.variables), terms).into()))
+    }
+}

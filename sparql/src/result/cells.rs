@@ -1,0 +1,244 @@
+//! Cells: the terms of a batch in the form that a format gives them, and the loop that writes rows of them.
+//!
+//! Forms lie in one arena of bytes. A small table remembers where the form of an id lies, so that a term that comes again
+//! in a later batch is neither looked up nor put into its form again; when the arena outgrows its bound, both
+//! begin anew.
+
+use crate::error::{QueryError, Result};
+use crate::exec::batch::Batch;
+use crate::exec::hash_join::mix;
+use crate::query::Solutions;
+use oxrdf::{BaseDirection, LiteralRef, Term, TermRef, Triple};
+use quadrille_store::snapshot::terms::{Annotation, TermParts};
+use quadrille_store::{Snapshot, TermId};
+use std::io::Write;
+
+/// The writer is given blocks of about this size.
+pub const BLOCK_BYTES: usize = 1 << 16;
+/// The arena begins anew beyond this.
+const ARENA_BYTES_MAX: usize = 1 << 20;
+/// Entries of the table of forms; a power of two.
+const TABLE_ENTRIES: usize = 1 << 12;
+
+/// A term as formats are given it.
+#[derive(Clone, Copy, Debug)]
+#[expect(missing_docs, reason = "the names are RDF's")]
+pub enum Shown<'a> {
+    Iri(&'a str),
+    Blank(u64),
+    /// A blank node inside a triple term.
+    BlankLabel(&'a str),
+    Literal {
+        lexical: &'a str,
+        annotation: Annotation<'a>,
+    },
+    Triple(&'a Triple),
+}
+
+impl<'a> Shown<'a> {
+    /// A term.
+    pub fn of(term: TermRef<'a>) -> Self {
+        match term {
+            TermRef::NamedNode(node) => Self::Iri(node.as_str()),
+            TermRef::BlankNode(node) => Self::BlankLabel(node.as_str()),
+            TermRef::Literal(literal) => Self::Literal {
+                lexical: literal.value(),
+                annotation: annotation_of(literal),
+            },
+            TermRef::Triple(triple) => Self::Triple(triple),
+        }
+    }
+
+    /// The three parts of a triple term.
+    pub fn parts(triple: &'a Triple) -> [Self; 3] {
+        [
+            Self::of(triple.subject.as_ref().into()),
+            Self::of(triple.predicate.as_ref().into()),
+            Self::of(triple.object.as_ref()),
+        ]
+    }
+}
+
+fn annotation_of(literal: LiteralRef<'_>) -> Annotation<'_> {
+    match (literal.language(), literal.direction()) {
+        (Some(language), Some(direction)) => Annotation::Directional(language, direction),
+        (Some(language), None) => Annotation::Language(language),
+        (None, _) if literal.datatype() == oxrdf::vocab::xsd::STRING => Annotation::Plain,
+        (None, _) => Annotation::Datatype(literal.datatype().as_str()),
+    }
+}
+
+/// The name of a base direction.
+pub fn direction_name(direction: BaseDirection) -> &'static str {
+    match direction {
+        BaseDirection::Ltr => "ltr",
+        BaseDirection::Rtl => "rtl",
+    }
+}
+
+/// A format whose rows are made of cells.
+pub trait RowFormat {
+    /// What stands before the rows.
+    fn begin(&mut self, variables: &[oxrdf::Variable], out: &mut Vec<u8>);
+    /// The form of a term.
+    fn term(&self, term: Shown<'_>, out: &mut Vec<u8>);
+    /// A row; a cell without a term is `None`.
+    fn row<'a>(&mut self, cells: impl Iterator<Item = Option<&'a [u8]>>, out: &mut Vec<u8>);
+    /// What stands after the rows.
+    fn end(&mut self, out: &mut Vec<u8>);
+}
+
+/// Writes all rows in a format; gives their number.
+///
+/// # Errors
+/// [`QueryError::Write`] if the writer refuses; otherwise what reading the rows gives.
+pub fn write_rows(
+    mut solutions: Solutions,
+    format: &mut impl RowFormat,
+    writer: &mut impl Write,
+) -> Result<u64> {
+    let mut out = Vec::with_capacity(BLOCK_BYTES + BLOCK_BYTES / 4);
+    format.begin(solutions.variables(), &mut out);
+    let mut cells = Cells::new();
+    let mut batch = Batch::new(solutions.variables().len());
+    let mut rows = 0;
+    while solutions.next_batch(&mut batch)? > 0 {
+        cells.fill(solutions.snapshot(), &batch, format)?;
+        for row in 0..batch.rows() {
+            format.row(cells.row(row), &mut out);
+            if out.len() >= BLOCK_BYTES {
+                writer.write_all(&out).map_err(QueryError::Write)?;
+                out.clear();
+            }
+        }
+        rows += batch.rows() as u64;
+    }
+    format.end(&mut out);
+    writer.write_all(&out).map_err(QueryError::Write)?;
+    Ok(rows)
+}
+
+/// Where a form lies in the arena; without a length: no term.
+#[derive(Clone, Copy)]
+struct Span {
+    start: usize,
+    length: usize,
+}
+
+const NO_TERM: Span = Span {
+    start: 0,
+    length: usize::MAX,
+};
+
+/// The forms of a batch's terms.
+pub struct Cells {
+    width: usize,
+    arena: Vec<u8>,
+    /// By row, then by column.
+    spans: Vec<Span>,
+    table: Vec<(TermId, Span)>,
+    /// Ids whose forms must be made, and the cell each of them is for.
+    missing: Vec<TermId>,
+    places: Vec<usize>,
+}
+
+impl Default for Cells {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Cells {
+    /// No cells yet.
+    pub fn new() -> Self {
+        Self {
+            width: 0,
+            arena: Vec::new(),
+            spans: Vec::new(),
+            table: Vec::new(),
+            missing: Vec::new(),
+            places: Vec::new(),
+        }
+    }
+
+    /// Puts the terms of a batch into their form.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn fill(&mut self, snapshot: &Snapshot, batch: &Batch, format: &impl RowFormat) -> Result<()> {
+        if self.arena.len() > ARENA_BYTES_MAX || self.table.is_empty() {
+            self.arena.clear();
+            self.table.clear();
+            self.table.resize(TABLE_ENTRIES, (TermId::UNBOUND, NO_TERM));
+        }
+        self.width = batch.width();
+        self.spans.clear();
+        self.spans.resize(batch.rows() * self.width, NO_TERM);
+        self.missing.clear();
+        self.places.clear();
+        for column in 0..self.width {
+            for (row, id) in batch.column(column).iter().enumerate() {
+                if id.is_unbound() {
+                    continue;
+                }
+                let place = row * self.width + column;
+                let (known, span) = self.table[entry_of(*id)];
+                if known == *id {
+                    self.spans[place] = span;
+                } else {
+                    self.missing.push(*id);
+                    self.places.push(place);
+                }
+            }
+        }
+        let (arena, spans, table, places) = (&mut self.arena, &mut self.spans, &mut self.table, &self.places);
+        let missing = &self.missing;
+        let mut failed = None;
+        snapshot.term_parts(missing, &mut |indexes, parts| {
+            let start = arena.len();
+            match parts {
+                TermParts::Iri(iri) => format.term(Shown::Iri(iri), arena),
+                TermParts::Blank(number) => format.term(Shown::Blank(number), arena),
+                TermParts::Literal {
+                    lexical,
+                    annotation,
+                } => format.term(
+                    Shown::Literal {
+                        lexical,
+                        annotation,
+                    },
+                    arena,
+                ),
+                TermParts::Triple(_) => match snapshot.term(missing[indexes[0]]) {
+                    Ok(Term::Triple(triple)) => format.term(Shown::Triple(&triple), arena),
+                    Ok(other) => format.term(Shown::of(other.as_ref()), arena),
+                    Err(error) => failed = Some(error),
+                },
+            }
+            let span = Span {
+                start,
+                length: arena.len() - start,
+            };
+            for index in indexes {
+                spans[places[*index]] = span;
+            }
+            let id = missing[indexes[0]];
+            table[entry_of(id)] = (id, span);
+        })?;
+        match failed {
+            Some(error) => Err(error.into()),
+            None => Ok(()),
+        }
+    }
+
+    /// The cells of a row.
+    pub fn row(&self, row: usize) -> impl Iterator<Item = Option<&[u8]>> {
+        self.spans[row * self.width..][..self.width].iter().map(|span| {
+            (span.length != usize::MAX).then(|| &self.arena[span.start..span.start + span.length])
+        })
+    }
+}
+
+fn entry_of(id: TermId) -> usize {
+    mix(id.bits()) as usize % TABLE_ENTRIES
+}

@@ -1,0 +1,133 @@
+//! Results as text: TSV, CSV, JSON, XML, and a table for people.
+//!
+//! TSV, CSV and JSON are written straight from ids ([`cells`]): each term is looked up and put into its final form once
+//! for many rows. What they write is, byte for byte, what the `sparesults` crate writes, and a test compares the
+//! two. XML goes through that crate.
+
+pub mod cells;
+pub mod csv;
+pub mod json;
+pub mod table;
+pub mod tsv;
+
+use crate::error::{QueryError, Result};
+use crate::query::{QueryResults, Solutions};
+use cells::write_rows;
+use sparesults::{QueryResultsFormat, QueryResultsSerializer};
+use std::io::Write;
+use std::str::FromStr;
+
+/// A format of results.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum ResultFormat {
+    /// An aligned table for terminals.
+    Table,
+    /// SPARQL 1.1 Query Results TSV.
+    Tsv,
+    /// SPARQL 1.1 Query Results CSV.
+    Csv,
+    /// SPARQL 1.1 Query Results JSON.
+    Json,
+    /// SPARQL Query Results XML.
+    Xml,
+}
+
+impl ResultFormat {
+    /// Every format.
+    pub const ALL: [Self; 5] = [Self::Table, Self::Tsv, Self::Csv, Self::Json, Self::Xml];
+
+    /// The name, as options call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Table => "table",
+            Self::Tsv => "tsv",
+            Self::Csv => "csv",
+            Self::Json => "json",
+            Self::Xml => "xml",
+        }
+    }
+}
+
+impl FromStr for ResultFormat {
+    type Err = String;
+
+    fn from_str(name: &str) -> std::result::Result<Self, String> {
+        Self::ALL
+            .into_iter()
+            .find(|format| format.name() == name)
+            .ok_or_else(|| format!("no result format is called {name:?}"))
+    }
+}
+
+impl QueryResults {
+    /// Writes all results; gives the number of rows (1 for an ASK). The writer is given big blocks and needs no buffer of
+    /// its own; it is not flushed.
+    ///
+    /// # Errors
+    /// [`QueryError::Write`] if the writer refuses; otherwise what reading the rows gives.
+    pub fn write(self, format: ResultFormat, mut writer: impl Write) -> Result<u64> {
+        match self {
+            Self::Boolean(value) => {
+                write_boolean(value, format, &mut writer).map_err(QueryError::Write)?;
+                Ok(1)
+            }
+            Self::Solutions(solutions) => solutions.write(format, writer),
+        }
+    }
+}
+
+impl Solutions {
+    /// Writes all rows that were not read yet; gives their number.
+    ///
+    /// # Errors
+    /// [`QueryError::Write`] if the writer refuses; otherwise what reading the rows gives.
+    pub fn write(self, format: ResultFormat, mut writer: impl Write) -> Result<u64> {
+        match format {
+            ResultFormat::Tsv => write_rows(self, &mut tsv::Tsv, &mut writer),
+            ResultFormat::Csv => write_rows(self, &mut csv::Csv, &mut writer),
+            ResultFormat::Json => write_rows(self, &mut json::Json::default(), &mut writer),
+            ResultFormat::Xml => write_by_terms(self, QueryResultsFormat::Xml, &mut writer),
+            ResultFormat::Table => table::write(self, &mut writer),
+        }
+    }
+}
+
+fn write_boolean(value: bool, format: ResultFormat, writer: &mut impl Write) -> std::io::Result<()> {
+    let format = match format {
+        ResultFormat::Table => return writeln!(writer, "{value}"),
+        ResultFormat::Tsv => QueryResultsFormat::Tsv,
+        ResultFormat::Csv => QueryResultsFormat::Csv,
+        ResultFormat::Json => QueryResultsFormat::Json,
+        ResultFormat::Xml => QueryResultsFormat::Xml,
+    };
+    QueryResultsSerializer::from_format(format).serialize_boolean_to_writer(writer, value)?;
+    Ok(())
+}
+
+/// Writes rows term by term through `sparesults`: the plain way, and the twin of the fast ones.
+pub(crate) fn write_by_terms(
+    solutions: Solutions,
+    format: QueryResultsFormat,
+    writer: &mut impl Write,
+) -> Result<u64> {
+    let variables = solutions.variables().to_vec();
+    let mut buffered = std::io::BufWriter::with_capacity(cells::BLOCK_BYTES, writer);
+    let mut serializer = QueryResultsSerializer::from_format(format)
+        .serialize_solutions_to_writer(&mut buffered, variables)
+        .map_err(QueryError::Write)?;
+    let mut rows = 0;
+    for solution in solutions {
+        let solution = solution?;
+        serializer
+            .serialize(
+                solution
+                    .iter()
+                    .map(|(variable, term)| (variable.as_ref(), term.as_ref())),
+            )
+            .map_err(QueryError::Write)?;
+        rows += 1;
+    }
+    serializer.finish().map_err(QueryError::Write)?;
+    buffered.flush().map_err(QueryError::Write)?;
+    Ok(rows)
+}

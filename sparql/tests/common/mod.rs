@@ -1,0 +1,112 @@
+//! What the tests share: stores from text, answers as sorted text, the same answers from an independent evaluator, and
+//! a small random generator.
+#![allow(dead_code, reason = "each test binary uses its part")]
+
+use oxrdf::{Dataset, GraphName, NamedOrBlankNode, Quad, Term};
+use quadrille_sparql::{Query, QueryOptions, QueryResults};
+use quadrille_store::{Snapshot, Store, TermId};
+
+/// A store in memory with the quads of an N-Quads text.
+pub fn store(nquads: &str) -> Store {
+    let store = Store::in_memory();
+    add(&store, nquads);
+    store
+}
+
+/// Adds the quads of an N-Quads text as a layer of their own.
+pub fn add(store: &Store, nquads: &str) {
+    let quads: Vec<Quad> = oxttl::NQuadsParser::new()
+        .for_slice(nquads)
+        .collect::<Result<_, _>>()
+        .expect("N-Quads");
+    store.insert_quads(quads).expect("memory");
+}
+
+/// Everything in a snapshot, for the oracle.
+pub fn dataset(snapshot: &Snapshot) -> Dataset {
+    let subject = |id: TermId| match snapshot.term(id).expect("a term") {
+        Term::NamedNode(node) => NamedOrBlankNode::NamedNode(node),
+        Term::BlankNode(node) => NamedOrBlankNode::BlankNode(node),
+        other => panic!("{other} is no subject"),
+    };
+    let mut dataset = Dataset::new();
+    for quad in snapshot.quads() {
+        let quad = quad.expect("a quad");
+        let Term::NamedNode(predicate) = snapshot.term(quad.predicate).expect("a term") else {
+            panic!("a predicate that is no IRI");
+        };
+        let graph = if quad.graph == TermId::DEFAULT_GRAPH {
+            GraphName::DefaultGraph
+        } else {
+            subject(quad.graph).into()
+        };
+        let object = snapshot.term(quad.object).expect("a term");
+        dataset.insert(&Quad::new(subject(quad.subject), predicate, object, graph));
+    }
+    dataset
+}
+
+/// What the engine answers: a line a row, in the order given, or `true` or `false`.
+pub fn try_rows(snapshot: &Snapshot, query: &str, options: &QueryOptions) -> quadrille_sparql::Result<Vec<String>> {
+    Ok(match Query::parse(query, None)?.execute(snapshot, options)? {
+        QueryResults::Boolean(value) => vec![value.to_string()],
+        QueryResults::Solutions(solutions) => solutions
+            .map(|solution| Ok(line(solution?.values())))
+            .collect::<quadrille_sparql::Result<_>>()?,
+    })
+}
+
+/// The same, sorted; panics if there is no answer.
+pub fn rows(snapshot: &Snapshot, query: &str, options: &QueryOptions) -> Vec<String> {
+    let mut rows = try_rows(snapshot, query, options).unwrap_or_else(|error| panic!("{query}: {error}"));
+    rows.sort();
+    rows
+}
+
+/// What the oracle answers, sorted.
+pub fn oracle_rows(dataset: &Dataset, query: &str) -> Vec<String> {
+    let query = spargebra::SparqlParser::new().parse_query(query).expect("a query");
+    let evaluator = spareval::QueryEvaluator::new();
+    let mut rows: Vec<String> = match evaluator.prepare(&query).execute(dataset).expect("an answer") {
+        spareval::QueryResults::Boolean(value) => vec![value.to_string()],
+        spareval::QueryResults::Solutions(solutions) => solutions
+            .map(|solution| line(solution.expect("a row").values()))
+            .collect(),
+        spareval::QueryResults::Graph(_) => panic!("a graph"),
+    };
+    rows.sort();
+    rows
+}
+
+fn line(values: &[Option<Term>]) -> String {
+    values
+        .iter()
+        .map(|value| value.as_ref().map_or_else(|| "UNBOUND".to_owned(), Term::to_string))
+        .collect::<Vec<_>>()
+        .join(" | ")
+}
+
+/// A small random generator (SplitMix64).
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut value = self.0;
+        value = (value ^ value >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        value = (value ^ value >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        value ^ value >> 31
+    }
+
+    pub fn below(&mut self, bound: usize) -> usize {
+        (self.next() % bound as u64) as usize
+    }
+
+    pub fn one_in(&mut self, n: usize) -> bool {
+        self.below(n) == 0
+    }
+
+    pub fn pick<'a, T>(&mut self, list: &'a [T]) -> &'a T {
+        &list[self.below(list.len())]
+    }
+}

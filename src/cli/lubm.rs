@@ -1,0 +1,175 @@
+//! `quadrille lubm`: the benchmark's generator, and the benchmark.
+
+use super::load::ReportArgument;
+use super::{Failure, size};
+use clap::{Args, Subcommand};
+use quadrille::load::{CancelFlag, LoadOptions};
+use quadrille_lubm::bench::{self, BenchOptions};
+use quadrille_lubm::{Destination, Format, GenerateOptions, generate};
+use std::io::stdout;
+use std::num::NonZero;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The commands below `lubm`.
+#[derive(Subcommand)]
+pub enum Lubm {
+    /// Make the benchmark's data: the same bytes as the original generator (UBA 1.7) makes.
+    Generate(Generate),
+    /// Generate, load, ask the 14 queries, check the answers, print the figures.
+    Bench(Bench),
+}
+
+impl Lubm {
+    /// Runs the command.
+    pub fn run(self) -> Result<(), Failure> {
+        match self {
+            Self::Generate(generate) => generate.run(),
+            Self::Bench(bench) => bench.run(),
+        }
+    }
+}
+
+/// The options of `lubm generate`.
+#[derive(Args)]
+pub struct Generate {
+    /// How many universities.
+    #[arg(long, value_name = "N")]
+    universities: u32,
+    /// The base seed.
+    #[arg(long, value_name = "S", default_value_t = 0, allow_negative_numbers = true)]
+    seed: i32,
+    /// The number of the first university.
+    #[arg(long, value_name = "I", default_value_t = 0)]
+    start: u32,
+    /// Threads; by default as many as there are cores.
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZero<usize>>,
+    /// nt, nt.gz, nt.zst, ttl, ttl.gz, ttl.zst; by default what the file's name says, or nt.
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<Format>,
+    /// One file a university, in the directory `--out`.
+    #[arg(long)]
+    split: bool,
+    /// The file, the directory with `--split`, or `-` for standard output.
+    #[arg(long, value_name = "PATH|-")]
+    out: PathBuf,
+}
+
+impl Generate {
+    fn run(self) -> Result<(), Failure> {
+        let mut options = GenerateOptions {
+            universities: self.universities,
+            start: self.start,
+            seed: self.seed,
+            ..GenerateOptions::default()
+        };
+        if let Some(threads) = self.threads {
+            options.threads = threads;
+        }
+        if let Some(format) = self.format.or_else(|| Format::from_path(&self.out)) {
+            options.format = format;
+        }
+        let cancelled = Arc::clone(&options.cancelled);
+        stop_on_signal(move || cancelled.swap(true, Ordering::Relaxed))?;
+        let mut output = stdout();
+        let destination = if self.split {
+            Destination::Directory(self.out)
+        } else if self.out.as_os_str() == "-" {
+            Destination::Stream(&mut output)
+        } else {
+            Destination::File(self.out)
+        };
+        let report = match generate(&options, destination) {
+            Err(error) if error.is_broken_pipe() => return Ok(()),
+            result => result?,
+        };
+        eprintln!(
+            "{} statements, {} bytes in {:.2} s",
+            report.counts.statements,
+            report.bytes,
+            report.elapsed.as_secs_f64()
+        );
+        Ok(())
+    }
+}
+
+/// The options of `lubm bench`.
+#[derive(Args)]
+pub struct Bench {
+    /// How many universities; the specification has the answers for 1, 10 and 50.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    universities: u32,
+    /// Put data and store into this directory and leave them there; by default a temporary one.
+    #[arg(long, value_name = "DIR")]
+    directory: Option<PathBuf>,
+    /// Warm runs of each query.
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    warm: usize,
+    /// Threads of the load; by default as many as there are cores.
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZero<usize>>,
+    /// Memory of the load. By default half of what is free.
+    #[arg(long, value_name = "SIZE", value_parser = size::memory)]
+    memory: Option<u64>,
+    /// The report: for people, or as JSON; both on standard output.
+    #[arg(long, value_enum, default_value_t = ReportArgument::Human)]
+    report: ReportArgument,
+}
+
+impl Bench {
+    fn run(self) -> Result<(), Failure> {
+        let mut load = LoadOptions::default();
+        if let Some(threads) = self.threads {
+            load.threads = threads.get();
+        }
+        if let Some(memory) = self.memory {
+            load.memory = memory;
+        }
+        let cancel: CancelFlag = load.cancel.clone();
+        let again = AtomicBool::new(false);
+        stop_on_signal(move || {
+            cancel.cancel();
+            again.swap(true, Ordering::Relaxed)
+        })?;
+        let temporary = match &self.directory {
+            Some(_) => None,
+            None => Some(tempfile::tempdir()?),
+        };
+        let directory = match (&self.directory, &temporary) {
+            (Some(directory), _) => {
+                std::fs::create_dir_all(directory)
+                    .map_err(|error| format!("{}: {error}", directory.display()))?;
+                directory.clone()
+            }
+            (None, Some(temporary)) => temporary.path().to_owned(),
+            (None, None) => unreachable!("one of them is there"),
+        };
+        let report = bench::run(&BenchOptions {
+            universities: self.universities,
+            directory,
+            warm_runs: self.warm,
+            load,
+        })?;
+        match self.report {
+            ReportArgument::Human => println!("{report}"),
+            ReportArgument::Json => println!("{}", serde_json::to_string_pretty(&report)?),
+        }
+        if report.is_right() {
+            return Ok(());
+        }
+        Err("an answer is not what the specification says".into())
+    }
+}
+
+/// On Ctrl-C or termination calls `stop`; ends the process at once if that says it was called before.
+fn stop_on_signal(stop: impl Fn() -> bool + Send + 'static) -> Result<(), Failure> {
+    ctrlc::set_handler(move || {
+        if stop() {
+            std::process::exit(130);
+        }
+    })?;
+    Ok(())
+}
+
