@@ -43,7 +43,7 @@ pub use quadrille_store::{Snapshot, Store, StoreError};
 
 /// The bulk loader.
 pub mod load {
-    pub use quadrille_loader::input::{Format, InputFile};
+    pub use quadrille_loader::input::{Format, InputFile, Location};
     pub use quadrille_loader::memory::BUDGET_MINIMUM_BYTES;
     pub use quadrille_loader::progress::{LoadProgress, Phase};
     pub use quadrille_loader::queue::WaitStrategy;

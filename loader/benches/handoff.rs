@@ -53,7 +53,12 @@ fn main() -> Fallible<()> {
     let options = Options::parse(std::env::args().skip(1))?;
     let work = Work::calibrate();
     if let Some(cell) = options.only {
-        run(cell, work, options.scale)?;
+        let Outcome {
+            triples,
+            seconds,
+            usage,
+        } = run(cell, work, options.scale)?;
+        println!("{triples} triples in {seconds:.3} s, {usage:?}");
         return Ok(());
     }
     let shapes = [
@@ -540,11 +545,14 @@ fn record(text: &str, options: &Options, work: Work, load_before: &str) -> Strin
 - Up to {repetitions} repetitions, as many as {limit} s allow, interleaved; length of a run: {scale} of the
   usual 150 ms (60 ms with batches of 1) that it would take if waiting cost nothing. Throughput and
   switches are medians. Switches, yields and futex calls are for a million triples, all threads
-  together; starting and ending a run adds some five to ten of them to a million.
+  together; starting and ending a run costs about five, which is {start:.0} for a million in the longest
+  runs and more in the shorter ones.
 - Switches are those of `/proc/thread-self/status`. Yields cannot be read there: one that gives the
   core to another thread is an involuntary switch, one that finds nobody else leaves no trace. So
   yields and futex calls come from one further, shorter run of each cell under `perf stat`
-  (tracepoints `sys_enter_sched_yield`, `sys_enter_futex`); `-` where that was not possible.
+  (tracepoints `sys_enter_sched_yield`, `sys_enter_futex`); `-` where that was not possible. The few of
+  `spin` and `spin-park` come from inside crossbeam's `try_` calls: another thread had claimed a
+  slot and was set aside before it filled it.
 - `park` is the semaphore: mutex and condition variable, a wake for every item that someone sleeps
   for. `spin-park` is the loader's default; it spins only if threads do not outnumber cores, and wakes
   for half a queue. `spin` never sleeps. `crossbeam` is that crate's own `send` and `recv`, which
@@ -561,6 +569,7 @@ fn record(text: &str, options: &Options, work: Work, load_before: &str) -> Strin
         repetitions = options.repetitions,
         limit = options.limit_seconds,
         scale = options.scale,
+        start = 5.0 * 1e6 / (150e6 * options.scale / f64::from(PRODUCER_COST)),
         noise = NOISE * 100.0,
     )
 }
@@ -616,7 +625,7 @@ struct Options {
     /// After how many seconds no further repetition begins.
     limit_seconds: u32,
     record: Option<String>,
-    /// Run this cell once and say nothing: for whoever watches from outside.
+    /// Run this cell once: for whoever watches from outside.
     only: Option<Cell>,
 }
 

@@ -123,7 +123,10 @@ impl Batch {
         for part in parts {
             self.arena.extend_from_slice(part);
         }
-        let annotation_bytes = self.annotations.get(annotation as usize).map_or(&b""[..], |a| a);
+        let annotation_bytes = self
+            .annotations
+            .get(annotation as usize)
+            .map_or(&b""[..], |a| a);
         let hash = hash_term(kind, &self.arena[start..], annotation_bytes);
         let length = self.arena.len() - start;
         let term = BatchTerm::in_arena(hash, kind, start, length, annotation);

@@ -12,13 +12,13 @@
 use crate::chunk::{self, Chunk, ChunkWriter, PIECE_ROWS};
 use crate::error::LoadError;
 use crate::existing::Existing;
+use crate::key::{Field, Key, Widths, fields, mask};
 use crate::memory::PeakMemory;
 use crate::options::LoadOptions;
-use crate::key::{Field, Key, Widths, fields, mask};
 use crate::run::{Rows, Run, Temporary};
 use crate::sort;
 use crate::syncing::Syncing;
-use crate::vocabulary::number::RankTable;
+use crate::vocabulary::number::{RankMap, RankTable};
 use crate::workers;
 use quadrille_store::index::{OrderSummary, OrderWriter};
 use quadrille_store::segment::SegmentWriter;
@@ -72,13 +72,13 @@ pub struct Built {
 
 impl Build<'_> {
     /// Builds the orders of the default graph.
-    pub fn default_graph(&self, runs: &[Run], maps: &[Vec<u32>]) -> Result<Built, LoadError> {
+    pub fn default_graph(&self, runs: &[Run], maps: &[RankMap]) -> Result<Built, LoadError> {
         let sources: Vec<_> = runs.iter().map(|run| &run.default).zip(maps).collect();
         self.orders(&Order::DEFAULT_GRAPH, &sources)
     }
 
     /// Builds the orders of the named graphs.
-    pub fn named_graphs(&self, runs: &[Run], maps: &[Vec<u32>]) -> Result<Built, LoadError> {
+    pub fn named_graphs(&self, runs: &[Run], maps: &[RankMap]) -> Result<Built, LoadError> {
         let sources: Vec<_> = runs.iter().map(|run| &run.named).zip(maps).collect();
         self.orders(&Order::NAMED_GRAPHS, &sources)
     }
@@ -88,9 +88,9 @@ impl Build<'_> {
     fn orders<const N: usize>(
         &self,
         orders: &[Order],
-        sources: &[(&Rows<N>, &Vec<u32>)],
+        sources: &[(&Rows<N>, &RankMap)],
     ) -> Result<Built, LoadError> {
-        let rows: u64 = sources.iter().map(|(rows, _)| rows.len()).sum();
+        let rows: u64 = sources.iter().map(|(rows, _)| rows.count()).sum();
         if rows == 0 {
             return Ok(Built::default());
         }
@@ -105,47 +105,53 @@ impl Build<'_> {
     fn orders_of<K: Key, const N: usize>(
         &self,
         orders: &[Order],
-        sources: &[(&Rows<N>, &Vec<u32>)],
+        sources: &[(&Rows<N>, &RankMap)],
         widths: Widths,
         rows: u64,
     ) -> Result<Built, LoadError> {
         // A thread holds the base rows it derives from, what it derives, and scratch for sorting.
         let row_bytes = size_of::<K>() as u64;
-        let whole = rows * row_bytes * (2 * self.threads as u64 + 1);
+        let tasks = self.threads.min(orders.len());
+        let whole = rows * row_bytes * (2 * tasks as u64 + 1);
         let base = if whole <= self.memory as u64 {
             vec![self.base_in_memory::<K, N>(sources, widths)?]
         } else {
-            let capacity = self.memory / (3 * self.threads * size_of::<K>());
+            let capacity = self.memory / (3 * tasks * size_of::<K>());
             self.base_in_files::<K, N>(sources, widths, capacity.max(PIECE_ROWS))?
         };
         let built = Mutex::new(Built::default());
         workers::each(self.threads, &by_cost(orders), |order| {
             self.order(*order, &base, widths, &built)
         })?;
-        base.into_iter().try_for_each(|chunk| chunk.remove(self.temporary.storage))?;
+        base.into_iter()
+            .try_for_each(|chunk| chunk.remove(self.temporary.storage))?;
         Ok(built.into_inner().expect("no worker panics"))
     }
 
     /// Packs and sorts each run, and merges them.
     fn base_in_memory<K: Key, const N: usize>(
         &self,
-        sources: &[(&Rows<N>, &Vec<u32>)],
+        sources: &[(&Rows<N>, &RankMap)],
         widths: Widths,
     ) -> Result<Chunk<K>, LoadError> {
         let sorted = workers::each(self.threads, sources, |(rows, map)| {
             let packer = Packer::new(self.predicates, widths);
-            let mut keys: Vec<K> = Vec::with_capacity(rows.len() as usize);
+            let map = map.read(self.temporary.storage)?;
+            let mut keys: Vec<K> = Vec::with_capacity(rows.count() as usize);
             rows.read(self.temporary.storage, |piece| {
-                packer.pack(piece, map, &mut keys);
+                packer.pack(piece, &map, &mut keys);
                 Ok(())
             })?;
             sort_distinct(&mut keys, &mut Vec::new(), widths);
             Ok(keys)
         })?;
-        let merged = sorted.into_iter().reduce(|left, right| sort::merge_two(&left, &right));
+        let merged = sorted
+            .into_iter()
+            .reduce(|left, right| sort::merge_two(&left, &right));
         let mut keys = merged.unwrap_or_default();
         if let Some(mut existing) = self.existing::<N>(widths)? {
-            self.present.fetch_add(existing.retain_new(&mut keys)?, Ordering::Relaxed);
+            self.present
+                .fetch_add(existing.retain_new(&mut keys)?, Ordering::Relaxed);
         }
         Ok(Chunk::Memory(keys))
     }
@@ -153,18 +159,19 @@ impl Build<'_> {
     /// Packs and sorts as many rows at once as memory allows, and merges them into chunks of base rows.
     fn base_in_files<K: Key, const N: usize>(
         &self,
-        sources: &[(&Rows<N>, &Vec<u32>)],
+        sources: &[(&Rows<N>, &RankMap)],
         widths: Widths,
         capacity: usize,
     ) -> Result<Vec<Chunk<K>>, LoadError> {
         let storage = self.temporary.storage;
         let chunks = workers::each(self.threads, sources, |(rows, map)| {
             let packer = Packer::new(self.predicates, widths);
+            let map = map.read(storage)?;
             let mut chunks = Vec::new();
             let mut scratch = Vec::new();
             let mut keys: Vec<K> = Vec::new();
             rows.read(storage, |piece| {
-                packer.pack(piece, map, &mut keys);
+                packer.pack(piece, &map, &mut keys);
                 if keys.len() >= capacity {
                     sort_distinct(&mut keys, &mut scratch, widths);
                     chunks.push(Chunk::spill(&keys, self.temporary)?);
@@ -188,7 +195,8 @@ impl Build<'_> {
             kept.clear();
             kept.extend_from_slice(piece);
             if let Some(existing) = &mut existing {
-                self.present.fetch_add(existing.retain_new(&mut kept)?, Ordering::Relaxed);
+                self.present
+                    .fetch_add(existing.retain_new(&mut kept)?, Ordering::Relaxed);
             }
             writer.write(&kept)?;
             written += kept.len();
@@ -200,13 +208,21 @@ impl Build<'_> {
             Ok(())
         })?;
         base.push(writer.finish());
-        chunks.into_iter().try_for_each(|chunk| chunk.remove(storage))?;
+        chunks
+            .into_iter()
+            .try_for_each(|chunk| chunk.remove(storage))?;
         Ok(base)
     }
 
     /// The quads that the store has, if it has any of this kind.
     fn existing<const N: usize>(&self, widths: Widths) -> Result<Option<Existing<'_>>, LoadError> {
-        Existing::new(self.snapshot, N == 4, widths, self.ranks, self.segment.predicates())
+        Existing::new(
+            self.snapshot,
+            N == 4,
+            widths,
+            self.ranks,
+            self.segment.predicates(),
+        )
     }
 
     /// Derives and writes one order.
@@ -227,7 +243,8 @@ impl Build<'_> {
         } else if let [Chunk::Memory(rows)] = base {
             let rows = sort::derive(rows, order, widths, &mut scratch);
             drop(scratch);
-            rows.chunks(PIECE_ROWS).try_for_each(|piece| encoder.push(piece))?;
+            rows.chunks(PIECE_ROWS)
+                .try_for_each(|piece| encoder.push(piece))?;
         } else {
             let mut derived = Vec::with_capacity(base.len());
             for chunk in base {
@@ -238,7 +255,9 @@ impl Build<'_> {
             drop(scratch);
             let derived = chunk::collapse(derived, self.temporary)?;
             chunk::merge(&derived, storage, |piece| encoder.push(piece))?;
-            derived.into_iter().try_for_each(|chunk| chunk.remove(storage))?;
+            derived
+                .into_iter()
+                .try_for_each(|chunk| chunk.remove(storage))?;
         }
         encoder.finish(built)
     }
@@ -264,7 +283,11 @@ struct Packer<'a> {
 
 impl<'a> Packer<'a> {
     fn new(predicates: &'a [u32], widths: Widths) -> Self {
-        let base = if widths.graph > 0 { Order::Spog } else { Order::Spo };
+        let base = if widths.graph > 0 {
+            Order::Spog
+        } else {
+            Order::Spo
+        };
         let mut shifts = [0; 4];
         for (shift, field) in shifts.iter_mut().zip(fields(base, widths)) {
             *shift = field.shift;
@@ -286,7 +309,10 @@ impl<'a> Packer<'a> {
                 .or(K::place(slot.1, self.shifts[1]))
                 .or(K::place(u64::from(map[row[2] as usize]), self.shifts[2]));
             if N == 4 {
-                key = key.or(K::place(u64::from(map[row[N - 1] as usize]), self.shifts[3]));
+                key = key.or(K::place(
+                    u64::from(map[row[N - 1] as usize]),
+                    self.shifts[3],
+                ));
             }
             key
         }));
@@ -343,7 +369,9 @@ impl<'a, 'b> Encoder<'a, 'b> {
         }
         let writer = match &mut self.writer {
             Some(writer) => writer,
-            None => self.writer.insert(self.build.segment.order_writer(self.order, false)?),
+            None => self
+                .writer
+                .insert(self.build.segment.order_writer(self.order, false)?),
         };
         Ok(writer.push(columns)?)
     }

@@ -7,6 +7,9 @@
 //! Data that fits its memory is one chunk in memory and never sees a file. Otherwise chunks are as large as
 //! memory allows, and are merged from files, [`FAN_IN`] at a time.
 
+#[cfg(test)]
+mod tests;
+
 use crate::error::LoadError;
 use crate::key::Key;
 use crate::run::{FAN_IN, Temporary};
@@ -182,7 +185,9 @@ pub fn merge<K: Key>(
         [] => return Ok(()),
         [only] => return only.read(storage, each),
         [Chunk::Memory(left), Chunk::Memory(right)] => {
-            return sort::merge_two(left, right).chunks(PIECE_ROWS).try_for_each(each);
+            return sort::merge_two(left, right)
+                .chunks(PIECE_ROWS)
+                .try_for_each(each);
         }
         _ => {}
     }
@@ -216,7 +221,11 @@ pub fn merge<K: Key>(
             piece.clear();
         }
     }
-    if piece.is_empty() { Ok(()) } else { each(&piece) }
+    if piece.is_empty() {
+        Ok(())
+    } else {
+        each(&piece)
+    }
 }
 
 /// Merges chunks in groups until at most [`FAN_IN`] are left; what is merged is removed.
@@ -235,7 +244,9 @@ pub fn collapse<K: Key>(
             let mut writer = ChunkWriter::create(temporary)?;
             merge(&group, temporary.storage, |piece| writer.write(piece))?;
             larger.push(writer.finish());
-            group.into_iter().try_for_each(|chunk| chunk.remove(temporary.storage))?;
+            group
+                .into_iter()
+                .try_for_each(|chunk| chunk.remove(temporary.storage))?;
         }
         chunks = larger;
     }

@@ -86,13 +86,15 @@ impl<'a> Existing<'a> {
 
     fn contains(&mut self, row: &[TermId]) -> Result<bool, LoadError> {
         loop {
-            if self.place == self.rows {
-                if self.ended || !self.fetch(row)? {
-                    return Ok(false);
-                }
+            if self.place == self.rows && (self.ended || !self.fetch(row)?) {
+                return Ok(false);
             }
             let columns = &self.columns.columns;
-            if row.iter().zip(columns).all(|(id, column)| *id == column[self.place]) {
+            if row
+                .iter()
+                .zip(columns)
+                .all(|(id, column)| *id == column[self.place])
+            {
                 return Ok(true);
             }
             let last = columns.iter().map(|column| column[self.rows - 1]);
@@ -104,14 +106,21 @@ impl<'a> Existing<'a> {
             let (mut low, mut high) = (self.place, self.rows);
             while low < high {
                 let middle = usize::midpoint(low, high);
-                if columns.iter().map(|column| column[middle]).lt(row.iter().copied()) {
+                if columns
+                    .iter()
+                    .map(|column| column[middle])
+                    .lt(row.iter().copied())
+                {
                     low = middle + 1;
                 } else {
                     high = middle;
                 }
             }
             self.place = low;
-            return Ok(row.iter().zip(columns).all(|(id, column)| *id == column[low]));
+            return Ok(row
+                .iter()
+                .zip(columns)
+                .all(|(id, column)| *id == column[low]));
         }
     }
 

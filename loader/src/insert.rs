@@ -73,7 +73,8 @@ impl<'a> Inserter<'a> {
                 continue;
             }
             next = *id + 1;
-            let parts = triple_term::decode(batch.bytes(term)).expect("parsers encode triple terms");
+            let parts =
+                triple_term::decode(batch.bytes(term)).expect("parsers encode triple terms");
             let vocabulary = &self.gathered.vocabulary;
             let parts = parts.map(|part| {
                 let found = match part {
@@ -92,7 +93,9 @@ impl<'a> Inserter<'a> {
                 found.expect("the parts of a triple term stand before it in its batch")
             });
             let [subject, predicate, object] = parts;
-            self.gathered.triple_terms.push([*id, subject, predicate, object]);
+            self.gathered
+                .triple_terms
+                .push([*id, subject, predicate, object]);
         }
     }
 

@@ -132,7 +132,11 @@ impl Key for u128 {
 
 /// The mask of a field's width.
 pub fn mask(bits: u32) -> u64 {
-    if bits == 0 { 0 } else { u64::MAX >> (64 - bits) }
+    if bits == 0 {
+        0
+    } else {
+        u64::MAX >> (64 - bits)
+    }
 }
 
 /// Packs rows of one layout into another.

@@ -9,22 +9,22 @@
 
 use crate::build::{Build, Built};
 use crate::error::LoadError;
-use crate::input::{InputFile, InputOptions, SliceSource};
+use crate::input::{Compression, InputFile, InputOptions, SliceSource};
 use crate::memory::PeakMemory;
 use crate::options::LoadOptions;
 use crate::parse::{ParseOptions, Reject};
-use crate::pipeline::{Gathering, Pipeline};
+use crate::pipeline::{Gathering, InputPlaces, Pipeline};
 use crate::progress::Phase;
 use crate::rejects::Rejects;
 use crate::report::{LoadReport, PartReport, PhaseReport};
 use crate::run::{self, Run, Temporary, TemporaryNames, Terms};
 use crate::syncing::Syncing;
 use crate::usage::ProcessUsage;
-use crate::vocabulary::number::{self, Context, Numbering, RankMap};
+use crate::vocabulary::number::{self, Context, Numbering};
 use oxrdf::NamedNode;
-use quadrille_store::index::block::Codec;
 use quadrille_store::dictionary::DictionarySummary;
 use quadrille_store::index::OrderSummary;
+use quadrille_store::index::block::Codec;
 use quadrille_store::io::Storage;
 use quadrille_store::segment::SegmentWriter;
 use quadrille_store::statistics::{GraphStatistics, Statistics};
@@ -47,10 +47,18 @@ pub fn load(
     options: &LoadOptions,
 ) -> Result<LoadReport, LoadError> {
     let (input, parse) = input_and_parse(options)?;
+    let places = InputPlaces::new(&inputs);
     let files = inputs.len() as u64;
-    let source = SliceSource::new(inputs, &input);
-    let rejects = Rejects::new(options.rejects.as_deref())?;
+    let source = Arc::new(SliceSource::new(inputs, &input));
+    let stopped = Arc::downgrade(&source);
+    options.cancel.on_cancel(move || {
+        if let Some(source) = stopped.upgrade() {
+            source.stop();
+        }
+    });
+    // A load that is refused must not touch the file of one that is under way.
     let reservation = store.begin_segment()?;
+    let rejects = Rejects::new(options.rejects.as_deref())?;
     let storage = Arc::clone(store.storage());
     let directory = reservation.segment_path.replace('/', "-");
     let names = TemporaryNames::new(format!("{}/{directory}", manifest::TEMPORARY));
@@ -76,10 +84,10 @@ pub fn load(
             ..LoadReport::default()
         },
     };
-    let (new, mut finishing) = load.run(&source, parse, &rejects)?;
+    let (new, mut finishing) = load.run(&source, &places, parse, &rejects)?;
+    finishing.report.first_rejects = rejects.finish()?.iter().map(Reject::to_string).collect();
     options.check_cancelled()?;
     store.publish(reservation, new)?;
-    finishing.report.first_rejects = rejects.finish()?.iter().map(Reject::to_string).collect();
     Ok(finishing.end())
 }
 
@@ -93,7 +101,10 @@ pub fn disk_shortage(store: &Store, inputs: &[InputFile]) -> Result<Option<u64>,
         .iter()
         .map(|input| {
             let length = input.length.unwrap_or(0);
-            if input.compression.is_some() { length * 10 } else { length }
+            match input.compression {
+                None | Some(Compression::Plain) => length,
+                Some(_) => length.saturating_mul(10),
+            }
         })
         .sum();
     // A store takes about a tenth of its N-Triples; temporary files may take a third for a while.
@@ -154,14 +165,15 @@ struct Finishing {
     peak: PeakMemory,
 }
 
-impl<'a> Load<'a> {
+impl Load<'_> {
     fn run(
         mut self,
         source: &SliceSource,
+        places: &InputPlaces,
         parse: ParseOptions,
         rejects: &Rejects,
     ) -> Result<(NewSegment, Finishing), LoadError> {
-        let Gathering { runs, prefixes, .. } = self.gather(source, parse, rejects)?;
+        let Gathering { runs, prefixes, .. } = self.gather(source, places, parse, rejects)?;
         self.options.check_cancelled()?;
         let mut runs = run::collapse(runs, self.temporary)?;
         self.options.progress.set_phase(Phase::Number);
@@ -186,6 +198,7 @@ impl<'a> Load<'a> {
     fn gather(
         &mut self,
         source: &SliceSource,
+        places: &InputPlaces,
         parse: ParseOptions,
         rejects: &Rejects,
     ) -> Result<Gathering, LoadError> {
@@ -194,6 +207,7 @@ impl<'a> Load<'a> {
         self.options.progress.set_phase(Phase::Insert);
         let pipeline = Pipeline {
             source,
+            places,
             parse,
             options: self.options,
             rejects,
@@ -201,8 +215,11 @@ impl<'a> Load<'a> {
             memory: self.options.budget() / 100 * GATHERED_PERCENT,
             peak: &self.peak,
         };
-        let mut gathering = pipeline.run()?;
-        self.clock.end(Phase::Insert, &mut self.report);
+        let mut gathering = pipeline.run(|| {
+            self.clock.end(Phase::Insert, &mut self.report);
+            self.options.progress.set_phase(Phase::Sort);
+        })?;
+        self.clock.end(Phase::Sort, &mut self.report);
         let report = &mut self.report;
         report.input_bytes = progress.read();
         report.statements = gathering.counts.statements;
@@ -233,10 +250,11 @@ impl<'a> Load<'a> {
     /// Writes everything but the manifest.
     fn build(&mut self, runs: &[Run], numbering: Numbering) -> Result<NewSegment, LoadError> {
         let mut new = NewSegment::default();
-        let new_of = |kind: Kind| {
-            numbering.new_terms.iter().find(|(of, _)| *of == kind).map_or(0, |(_, count)| *count)
-        };
-        new.blank_nodes = new_of(Kind::Blank);
+        let blank = numbering
+            .new_terms
+            .iter()
+            .find(|(kind, _)| *kind == Kind::Blank);
+        new.blank_nodes = blank.map_or(0, |(_, count)| *count);
         self.report.terms = numbering.distinct;
         self.report.terms_new = numbering.new_terms.iter().map(|(_, count)| count).sum();
         if let Some((file, summary)) = numbering.dictionary {
@@ -267,13 +285,11 @@ impl<'a> Load<'a> {
             .iter()
             .map(|rank| numbering.ranks.id(u64::from(*rank)))
             .collect();
-        let maps = numbering
-            .maps
-            .into_iter()
-            .map(|map| RankMap::take(map, &**self.storage))
-            .collect::<Result<Vec<_>, _>>()?;
-        let segment =
-            SegmentWriter::new(Arc::clone(self.storage), &self.reservation.segment_path, predicates);
+        let segment = SegmentWriter::new(
+            Arc::clone(self.storage),
+            &self.reservation.segment_path,
+            predicates,
+        );
         let build = Build {
             temporary: self.temporary,
             segment: &segment,
@@ -288,8 +304,8 @@ impl<'a> Load<'a> {
             peak: &self.peak,
             present: AtomicU64::new(0),
         };
-        let default = build.default_graph(runs, &maps)?;
-        let named = build.named_graphs(runs, &maps)?;
+        let default = build.default_graph(runs, &numbering.maps)?;
+        let named = build.named_graphs(runs, &numbering.maps)?;
         let present = build.present.load(Ordering::Relaxed);
         let report = &mut self.report;
         report.quads_new = default.quads + named.quads;
@@ -341,7 +357,14 @@ impl Finishing {
 /// Bytes of a dictionary by kind of term.
 fn dictionary_detail(summary: &DictionarySummary) -> Vec<(String, u64)> {
     let sections = Kind::VOCABULARY.iter().zip(&summary.sections);
-    sections.map(|(kind, section)| (format!("{kind:?}"), section.block_bytes + section.directory_bytes)).collect()
+    sections
+        .map(|(kind, section)| {
+            (
+                format!("{kind:?}"),
+                section.block_bytes + section.directory_bytes,
+            )
+        })
+        .collect()
 }
 
 /// Bytes of an order by column and codec.

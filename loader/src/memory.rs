@@ -31,9 +31,11 @@ fn group_memory() -> Option<u64> {
         let (controllers, path) = (parts.next()?, parts.next()?);
         let (mount, limit, used) = match controllers {
             "" => ("/sys/fs/cgroup", "memory.max", "memory.current"),
-            _ if controllers.split(',').any(|each| each == "memory") => {
-                ("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes")
-            }
+            _ if controllers.split(',').any(|each| each == "memory") => (
+                "/sys/fs/cgroup/memory",
+                "memory.limit_in_bytes",
+                "memory.usage_in_bytes",
+            ),
             _ => continue,
         };
         // A limit may stand at any level above the process; inside a container the path may be another's.
@@ -112,7 +114,12 @@ mod tests {
         let block = vec![1_u8; 64 << 20];
         peak.look();
         if cfg!(target_os = "linux") {
-            assert!(peak.bytes() >= before + (32 << 20), "{} {}", before, block.len());
+            assert!(
+                peak.bytes() >= before + (32 << 20),
+                "{} {}",
+                before,
+                block.len()
+            );
         }
     }
 }

@@ -4,9 +4,10 @@ use crate::error::LoadError;
 use crate::memory::default_budget;
 use crate::progress::LoadProgress;
 use crate::queue::WaitStrategy;
+use std::fmt;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What happens at a statement that is not valid.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -85,22 +86,58 @@ impl LoadOptions {
     }
 }
 
-/// A flag that stops a load from another thread or a signal handler.
-#[derive(Clone, Debug, Default)]
-pub struct CancelFlag(Arc<AtomicBool>);
+/// Stops a load from another thread or a signal handler.
+#[derive(Clone, Default)]
+pub struct CancelFlag(Arc<Cancel>);
+
+#[derive(Default)]
+struct Cancel {
+    cancelled: AtomicBool,
+    /// Wakes whoever waits for something other than this flag.
+    wake: Mutex<Option<Box<dyn Fn() + Send + Sync>>>,
+}
 
 impl CancelFlag {
-    /// Stops the load soon; it ends with [`crate::LoadError::Cancelled`], the store as it was.
+    /// Stops the load soon; it ends with [`LoadError::Cancelled`], the store as it was.
     pub fn cancel(&self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-
-    pub(crate) fn check(&self) -> Result<(), LoadError> {
-        if self.is_cancelled() { Err(LoadError::Cancelled) } else { Ok(()) }
+        self.0.cancelled.store(true, Ordering::SeqCst);
+        if let Some(wake) = &*self.lock() {
+            wake();
+        }
     }
 
     /// Whether the load is to stop.
     pub fn is_cancelled(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.0.cancelled.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn check(&self) -> Result<(), LoadError> {
+        if self.is_cancelled() {
+            Err(LoadError::Cancelled)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Calls `wake` when the flag is set, or now if it is set already.
+    pub(crate) fn on_cancel(&self, wake: impl Fn() + Send + Sync + 'static) {
+        let mut current = self.lock();
+        // Under the lock: either `cancel` finds the new waker, or the flag is seen here.
+        if self.0.cancelled.load(Ordering::SeqCst) {
+            wake();
+        }
+        *current = Some(Box::new(wake));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Box<dyn Fn() + Send + Sync>>> {
+        self.0.wake.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for CancelFlag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("CancelFlag")
+            .field(&self.is_cancelled())
+            .finish()
     }
 }

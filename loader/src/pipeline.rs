@@ -13,12 +13,13 @@
 //! how often its threads help. Threads wait at the queue when there is nothing else: inserters at the
 //! end of the input, or while a slow source (a pipe, a decompressor) is behind.
 //!
-//! An error stops the load: no piece behind it is begun any more, pieces before it are parsed to their ends, and
-//! the error that comes first in the input is reported, whatever the threads' timing.
+//! An error in the input stops the load: no piece behind it is begun any more, pieces before it are parsed to their
+//! ends, and the error that comes first in the input is reported, whatever the threads' timing. Any other error
+//! ends everything at once.
 
 use crate::batch::Batch;
 use crate::error::LoadError;
-use crate::input::{SliceSource, Work};
+use crate::input::{InputFile, SliceSource, Work};
 use crate::insert::Inserter;
 use crate::memory::PeakMemory;
 use crate::options::{LoadOptions, OnError};
@@ -30,7 +31,6 @@ use crate::run::{Run, Temporary};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
 
 /// Used batches that wait for reuse.
 const SPARE_BATCHES: usize = 64;
@@ -41,6 +41,8 @@ const BATCHES_PER_LOOK: u64 = 256;
 pub struct Pipeline<'a> {
     /// The input.
     pub source: &'a SliceSource,
+    /// Where in it errors stand.
+    pub places: &'a InputPlaces,
     /// How statements are parsed.
     pub parse: ParseOptions,
     /// The load's options.
@@ -68,8 +70,6 @@ pub struct Gathering {
     pub threads: Vec<ThreadReport>,
     /// The queue's counters.
     pub queue: Option<QueueReport>,
-    /// Wall time until the last batch was inserted; sorting the vocabularies comes after it.
-    pub inserted_after: Duration,
 }
 
 /// A worker's part of a [`Gathering`].
@@ -90,13 +90,19 @@ struct Shared<'a> {
 }
 
 impl Pipeline<'_> {
-    /// Reads, parses and inserts all of the input.
-    pub fn run(&self) -> Result<Gathering, LoadError> {
-        let began = Instant::now();
+    /// Reads, parses and inserts all of the input, calls `inserted`, and sorts (or spills) what every worker has.
+    pub fn run(&self, inserted: impl FnOnce()) -> Result<Gathering, LoadError> {
         let threads = self.options.threads.max(1);
-        let inserters = self.options.inserters.unwrap_or(threads / 2).min(threads - 1);
-        let (queue, sender, receiver) =
-            Queue::new(self.options.queue_batches.max(1), self.options.wait, threads);
+        let inserters = self
+            .options
+            .inserters
+            .unwrap_or(threads / 2)
+            .min(threads - 1);
+        let (queue, sender, receiver) = Queue::new(
+            self.options.queue_batches.max(1),
+            self.options.wait,
+            threads,
+        );
         let shared = Shared {
             pipeline: self,
             queue,
@@ -109,12 +115,18 @@ impl Pipeline<'_> {
             let mut handles = Vec::with_capacity(threads);
             for _ in 0..inserters {
                 let receiver = receiver.clone();
-                handles.push(scope.spawn(|| Worker::new(&shared, memory).insert(receiver)));
+                handles.push(scope.spawn(|| {
+                    let _guard = AbortOnPanic(&shared.queue);
+                    Worker::new(&shared, memory).insert(receiver)
+                }));
             }
             for _ in inserters..threads {
                 let sender = (inserters > 0).then(|| sender.clone());
                 let receiver = receiver.clone();
-                handles.push(scope.spawn(|| Worker::new(&shared, memory).parse(sender, receiver)));
+                handles.push(scope.spawn(|| {
+                    let _guard = AbortOnPanic(&shared.queue);
+                    Worker::new(&shared, memory).parse(sender, receiver)
+                }));
             }
             drop((sender, receiver));
             let joined = handles.into_iter().map(|handle| match handle.join() {
@@ -124,17 +136,22 @@ impl Pipeline<'_> {
             joined.collect::<Vec<Part>>()
         });
         let mut failures = std::mem::take(&mut *shared.lock_failures());
-        failures.sort_by_key(place_in_input);
-        if let Some(first) = failures.into_iter().next() {
-            return Err(first);
+        failures.sort_by_key(|error| self.places.rank(error));
+        match failures.into_iter().next() {
+            None => {}
+            // A worker that was woken by a cancellation knows only that there is nothing more to do.
+            Some(LoadError::Stopped) if self.options.cancel.is_cancelled() => {
+                return Err(LoadError::Cancelled);
+            }
+            Some(first) => return Err(first),
         }
         let mut gathering = Gathering {
             queue: (inserters > 0).then(|| shared.queue.report()),
-            inserted_after: began.elapsed(),
             ..Gathering::default()
         };
         let spilled = parts.iter().any(|part| part.inserter.has_spilled());
         self.peak.look();
+        inserted();
         // Vocabularies are sorted (or spilled) side by side.
         let finished = std::thread::scope(|scope| {
             let mut handles = Vec::with_capacity(parts.len());
@@ -158,12 +175,60 @@ impl Pipeline<'_> {
     }
 }
 
-/// Where in the input an error stands; those that stand nowhere come behind it.
-fn place_in_input(error: &LoadError) -> (u32, u64) {
-    match error {
-        LoadError::Syntax(reject) => (reject.document, reject.line),
-        LoadError::Stopped => (u32::MAX, u64::MAX),
-        _ => (u32::MAX, 0),
+/// The inputs by name, to tell which of several errors comes first.
+pub struct InputPlaces(Vec<(String, u32)>);
+
+impl InputPlaces {
+    /// The places of these inputs.
+    pub fn new(inputs: &[InputFile]) -> Self {
+        Self(
+            inputs
+                .iter()
+                .map(|input| (input.location.name(), input.document))
+                .collect(),
+        )
+    }
+
+    /// Number of the input and line where an error stands; `None` if it is not the input's.
+    fn find(&self, error: &LoadError) -> Option<(usize, u64)> {
+        match error {
+            LoadError::Syntax(reject) => {
+                let place = self
+                    .0
+                    .iter()
+                    .position(|(_, document)| *document == reject.document)?;
+                Some((place, reject.line))
+            }
+            // What ends an input comes behind the statements that were read of it.
+            LoadError::Io { name, .. }
+            | LoadError::Compressed { name, .. }
+            | LoadError::Shrank { name, .. }
+            | LoadError::LineTooLong { name, .. }
+            | LoadError::Input { name, .. } => Some((
+                self.0.iter().position(|(known, _)| known == name)?,
+                u64::MAX,
+            )),
+            _ => None,
+        }
+    }
+
+    /// Errors of the input in their order, then others, and last those that are consequences.
+    fn rank(&self, error: &LoadError) -> (usize, u64) {
+        match error {
+            LoadError::Stopped => (usize::MAX, u64::MAX),
+            _ => self.find(error).unwrap_or((usize::MAX, 0)),
+        }
+    }
+}
+
+/// Ends the queue if its thread panics: a parser would wait for ever at a queue whose only inserter has died.
+struct AbortOnPanic<'a>(&'a Queue<Batch>);
+
+impl Drop for AbortOnPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.abort();
+        }
     }
 }
 
@@ -205,6 +270,10 @@ impl<'a> Worker<'a> {
     }
 
     /// Parses while there is input, then inserts what is left in the queue.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "an end of the queue closes when its worker has ended"
+    )]
     fn parse(mut self, sender: Option<Sender<Batch>>, receiver: Receiver<Batch>) -> Part<'a> {
         self.hands.sender = sender;
         while self.parse_piece() {}
@@ -214,6 +283,10 @@ impl<'a> Worker<'a> {
     }
 
     /// Inserts what comes, and parses when nothing does.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "an end of the queue closes when its worker has ended"
+    )]
     fn insert(mut self, receiver: Receiver<Batch>) -> Part<'a> {
         self.drain(&receiver, self.shared.pipeline.options.help);
         self.finish("inserter")
@@ -297,7 +370,11 @@ impl Hands<'_> {
 
 impl BatchSink for Hands<'_> {
     fn fresh(&mut self) -> Batch {
-        let mut spare = self.shared.spare.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut spare = self
+            .shared
+            .spare
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         spare.pop().unwrap_or_default()
     }
 
@@ -305,7 +382,11 @@ impl BatchSink for Hands<'_> {
         if self.shared.pipeline.options.cancel.is_cancelled() {
             return Err(LoadError::Cancelled);
         }
-        self.shared.pipeline.options.progress.add_statements(batch.quads.len() as u64);
+        self.shared
+            .pipeline
+            .options
+            .progress
+            .add_statements(batch.quads.len() as u64);
         let Some(sender) = &self.sender else {
             self.kept += 1;
             return self.insert(batch);
@@ -338,12 +419,14 @@ impl Shared<'_> {
     }
 
     fn fail(&self, error: LoadError) {
-        let syntax = matches!(error, LoadError::Syntax(_));
+        let in_input = self.pipeline.places.find(&error).is_some();
         self.lock_failures().push(error);
         self.stop.store(true, Ordering::Relaxed);
-        // After a bad statement, pieces before it are parsed to their ends: one of them may have another. Their
+        // Who waits for a slow source must not wait any more; what was handed out already comes before the error.
+        self.pipeline.source.stop();
+        // After an error in the input, pieces before it are parsed to their ends: one of them may have another. Their
         // batches are still inserted, so that nobody waits at a full queue.
-        if !syntax {
+        if !in_input {
             self.queue.abort();
         }
     }

@@ -23,8 +23,13 @@ pub enum Phase {
 
 impl Phase {
     /// All phases in their order.
-    pub const ALL: [Self; 5] =
-        [Self::Insert, Self::Sort, Self::Number, Self::Build, Self::Publish];
+    pub const ALL: [Self; 5] = [
+        Self::Insert,
+        Self::Sort,
+        Self::Number,
+        Self::Build,
+        Self::Publish,
+    ];
 
     /// A word for people.
     pub fn name(self) -> &'static str {

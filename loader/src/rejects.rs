@@ -58,7 +58,9 @@ impl Rejects {
                 .and_then(|()| file.write_all(b"\n"))
                 .map_err(|error| self.error("write", error))?;
         }
-        state.first.insert((reject.document, reject.line, reject.column), reject);
+        state
+            .first
+            .insert((reject.document, reject.line, reject.column), reject);
         if state.first.len() > SHOWN {
             state.first.pop_last();
         }
@@ -75,10 +77,65 @@ impl Rejects {
     }
 
     fn error(&self, operation: &'static str, error: std::io::Error) -> LoadError {
-        LoadError::io(&self.path.as_deref().map(name).unwrap_or_default(), operation, error)
+        LoadError::io(
+            &self.path.as_deref().map(name).unwrap_or_default(),
+            operation,
+            error,
+        )
     }
 }
 
 fn name(path: &Path) -> String {
     path.display().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reject(document: u32, line: u64, column: u64) -> Reject {
+        Reject {
+            name: format!("file {document}"),
+            document,
+            line,
+            column,
+            reason: "two\nlines".to_owned(),
+            text: format!("text {line}").into_bytes(),
+        }
+    }
+
+    #[test]
+    fn the_first_ones_are_kept_whenever_they_come() {
+        let rejects = Rejects::new(None).expect("no file");
+        // From the last to the first, and some from the middle.
+        for line in (1..=30).rev().chain([7, 9]) {
+            for document in [2, 1] {
+                rejects.take(reject(document, line, 3)).expect("no file");
+            }
+        }
+        let first = rejects.finish().expect("no file");
+        let lines: Vec<(u32, u64)> = first
+            .iter()
+            .map(|each| (each.document, each.line))
+            .collect();
+        assert_eq!(
+            lines,
+            (1..=SHOWN as u64).map(|line| (1, line)).collect::<Vec<_>>()
+        );
+    }
+
+    #[test]
+    fn the_file_has_reason_and_text_of_all() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("rejects");
+        let rejects = Rejects::new(Some(&path)).expect("creates");
+        for line in 1..=12 {
+            rejects.take(reject(1, line, 5)).expect("writes");
+        }
+        assert_eq!(rejects.finish().expect("writes").len(), SHOWN);
+        let expected = (1..=12).fold(String::new(), |text, line| {
+            text + &format!("# file 1:{line}:5: two lines\ntext {line}\n")
+        });
+        assert_eq!(std::fs::read_to_string(&path).expect("reads"), expected);
+    }
 }

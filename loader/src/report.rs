@@ -135,13 +135,21 @@ impl fmt::Display for LoadReport {
         }
         if self.quads_new > 0 {
             let quads = self.quads_new as f64;
-            write!(f, "  bytes a new quad {:.2}:", self.bytes_written() as f64 / quads)?;
+            write!(
+                f,
+                "  bytes a new quad {:.2}:",
+                self.bytes_written() as f64 / quads
+            )?;
             for part in &self.parts {
                 write!(f, " {} {:.2}", part.part, part.bytes as f64 / quads)?;
             }
             writeln!(f)?;
         }
-        write!(f, "  CPU {:.2} s (kernel {:.2}):", self.cpu_seconds, self.system_seconds)?;
+        write!(
+            f,
+            "  CPU {:.2} s (kernel {:.2}):",
+            self.cpu_seconds, self.system_seconds
+        )?;
         for phase in &self.phases {
             write!(
                 f,
@@ -194,7 +202,7 @@ fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() * 4 / 3);
     for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place) % 3 == 0 {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);
@@ -208,7 +216,12 @@ mod tests {
 
     #[test]
     fn thousands_stand_apart() {
-        let numbers = [(0, "0"), (999, "999"), (1000, "1,000"), (6_888_642, "6,888,642")];
+        let numbers = [
+            (0, "0"),
+            (999, "999"),
+            (1000, "1,000"),
+            (6_888_642, "6,888,642"),
+        ];
         for (number, text) in numbers {
             assert_eq!(grouped(number), text);
         }

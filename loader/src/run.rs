@@ -11,6 +11,9 @@
 //! A load never opens more than a few dozen files: when there are more than [`FAN_IN`] spilled runs,
 //! [`collapse`] merges groups of them into larger runs first.
 
+#[cfg(test)]
+mod tests;
+
 use crate::error::LoadError;
 use crate::vocabulary::merge::{
     Head, MemorySource, MergedTerms, SortedVocabulary, merge, merge_annotations,
@@ -76,7 +79,7 @@ pub enum Rows<const N: usize> {
 
 impl<const N: usize> Rows<N> {
     /// How many statements.
-    pub fn len(&self) -> u64 {
+    pub fn count(&self) -> u64 {
         match self {
             Self::Memory(rows) => rows.len() as u64,
             Self::File { rows, .. } => *rows,
@@ -90,13 +93,15 @@ impl<const N: usize> Rows<N> {
         mut each: impl FnMut(&[[LocalId; N]]) -> Result<(), LoadError>,
     ) -> Result<(), LoadError> {
         match self {
-            Self::Memory(rows) => each(rows),
+            Self::Memory(rows) => rows.chunks(BUFFER / (4 * N)).try_for_each(each),
             Self::File { path, rows } => {
                 let mut file = storage.read(path)?;
                 let mut buffer = vec![[0; N]; BUFFER / (4 * N)];
                 let mut left = *rows;
                 while left > 0 {
-                    let piece = buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+                    let piece = buffer
+                        .len()
+                        .min(usize::try_from(left).unwrap_or(usize::MAX));
                     let bytes = bytemuck::cast_slice_mut(&mut buffer[..piece]);
                     file.read_exact(bytes).map_err(LoadError::temporary)?;
                     each(&buffer[..piece])?;
@@ -112,9 +117,9 @@ impl<const N: usize> Rows<N> {
 pub enum Terms {
     /// In memory, sorted.
     Memory {
-        /// The terms.
+        /// The terms, laid out in term order.
         vocabulary: PartialVocabulary,
-        /// Their numbers in term order.
+        /// The numbers by which rows name them, by place.
         sorted: Vec<LocalId>,
     },
     /// In a temporary file, in term order.
@@ -130,7 +135,7 @@ pub enum Terms {
 
 impl Terms {
     /// How many terms.
-    pub fn len(&self) -> u64 {
+    pub fn count(&self) -> u64 {
         match self {
             Self::Memory { sorted, .. } => sorted.len() as u64,
             Self::File { terms, .. } => *terms,
@@ -226,7 +231,7 @@ impl NumberWriter {
     }
 
     /// How many numbers were appended.
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.length + self.buffer.len()
     }
 
@@ -267,7 +272,8 @@ impl NumberFile {
     pub fn read(&self, storage: &dyn Storage) -> Result<Vec<u32>, LoadError> {
         let mut numbers = vec![0_u32; self.length];
         let mut file = storage.read(&self.path)?;
-        file.read_exact(bytemuck::cast_slice_mut(&mut numbers)).map_err(LoadError::temporary)?;
+        file.read_exact(bytemuck::cast_slice_mut(&mut numbers))
+            .map_err(LoadError::temporary)?;
         Ok(numbers)
     }
 
@@ -307,7 +313,7 @@ impl Gathered {
         self.triple_terms.sort_unstable();
         Run {
             terms: Terms::Memory {
-                vocabulary: self.vocabulary,
+                vocabulary: self.vocabulary.reordered(&sorted),
                 sorted,
             },
             default: Rows::Memory(self.default),
@@ -327,8 +333,11 @@ impl Gathered {
         }
         let annotations = self.vocabulary.annotations().to_vec();
         drop(self.vocabulary);
-        let mut triple_terms: Vec<_> =
-            self.triple_terms.iter().map(|row| row.map(|id| places[id as usize])).collect();
+        let mut triple_terms: Vec<_> = self
+            .triple_terms
+            .iter()
+            .map(|row| row.map(|id| places[id as usize]))
+            .collect();
         triple_terms.sort_unstable();
         Ok(Run {
             terms: Terms::File {
@@ -419,7 +428,11 @@ fn collapse_group(group: Vec<Run>, temporary: Temporary<'_>) -> Result<Run, Load
         let map = map.finish()?.take(storage)?;
         move_rows(&run.default, &map, &mut default, storage)?;
         move_rows(&run.named, &map, &mut named, storage)?;
-        triple_terms.extend(run.triple_terms.iter().map(|row| row.map(|id| map[id as usize])));
+        triple_terms.extend(
+            run.triple_terms
+                .iter()
+                .map(|row| row.map(|id| map[id as usize])),
+        );
         remove(&run, storage)?;
     }
     triple_terms.sort_unstable();
@@ -455,7 +468,10 @@ pub fn spilled_sources(
     storage: &dyn Storage,
     maps: Vec<Vec<u32>>,
 ) -> Result<Vec<SpilledSource>, LoadError> {
-    runs.iter().zip(maps).map(|(run, map)| open_source(run, storage, map)).collect()
+    runs.iter()
+        .zip(maps)
+        .map(|(run, map)| open_source(run, storage, map))
+        .collect()
 }
 
 fn move_rows<const N: usize>(
@@ -465,7 +481,9 @@ fn move_rows<const N: usize>(
     storage: &dyn Storage,
 ) -> Result<(), LoadError> {
     rows.read(storage, |piece| {
-        piece.iter().try_for_each(|row| to.push(row.map(|id| map[id as usize])))
+        piece
+            .iter()
+            .try_for_each(|row| to.push(row.map(|id| map[id as usize])))
     })
 }
 
@@ -485,5 +503,8 @@ pub fn remove(run: &Run, storage: &dyn Storage) -> Result<(), LoadError> {
 
 /// Whole-range sources over vocabularies in memory.
 pub fn memory_sources(vocabularies: &[SortedVocabulary]) -> Vec<MemorySource<'_>> {
-    vocabularies.iter().map(|each| MemorySource::new(each, 0..each.sorted.len())).collect()
+    vocabularies
+        .iter()
+        .map(|each| MemorySource::new(each, 0..each.sorted.len()))
+        .collect()
 }

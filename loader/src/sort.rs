@@ -24,7 +24,11 @@ pub fn sort<K: Key>(keys: &mut Vec<K>, scratch: &mut Vec<K>, total_bits: u32) {
 
 /// The order that all others are derived from: that of the set's first four positions.
 pub fn base(order: Order) -> Order {
-    if order.is_default_graph() { Order::Spo } else { Order::Spog }
+    if order.is_default_graph() {
+        Order::Spo
+    } else {
+        Order::Spog
+    }
 }
 
 /// Rows sorted in the base order (in its layout) -> the same rows sorted in `order`, in its layout.
@@ -60,11 +64,15 @@ fn columns_to_sort(order: Order) -> usize {
 
 /// About how many passes over the rows it takes to derive an order.
 pub fn passes(order: Order) -> usize {
-    if order == base(order) { 0 } else { columns_to_sort(order) }
+    if order == base(order) {
+        0
+    } else {
+        columns_to_sort(order)
+    }
 }
 
 /// Sorts the rows of each value of the first column by the others.
-fn sort_within_first<K: Key>(keys: &mut Vec<K>, scratch: &mut Vec<K>, target: &[Field]) {
+fn sort_within_first<K: Key>(keys: &mut [K], scratch: &mut Vec<K>, target: &[Field]) {
     let first = target[0];
     let mut start = 0;
     while start < keys.len() {

@@ -158,7 +158,11 @@ mod tests {
             lexical: b"x",
             annotation: b"@en",
         };
-        encode([Part::Blank(b"\0\0\0\x07b"), iri(b"p"), literal], &mut bytes).unwrap();
+        encode(
+            [Part::Blank(b"\0\0\0\x07b"), iri(b"p"), literal],
+            &mut bytes,
+        )
+        .unwrap();
         let expected = [
             &[1, 1, 5, 0, 0, 0, 0, 0, 0, 7, b'b'][..],
             &[2, 1, 0, 0, 0, 0, 0, 0, 0, b'p'],
@@ -190,7 +194,11 @@ mod tests {
     #[test]
     fn cut_or_lengthened_bytes_are_refused() {
         let mut bytes = Vec::new();
-        encode([iri(b"s"), iri(b"p"), Part::Blank(b"\0\0\0\0o")], &mut bytes).unwrap();
+        encode(
+            [iri(b"s"), iri(b"p"), Part::Blank(b"\0\0\0\0o")],
+            &mut bytes,
+        )
+        .unwrap();
         for length in 0..bytes.len() {
             assert_eq!(decode(&bytes[..length]), None, "{length} bytes");
         }

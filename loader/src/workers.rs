@@ -24,7 +24,10 @@ pub fn each<T: Sync, R: Send>(
                 Ok(result) => *results[place].lock().expect("no worker panics") = Some(result),
                 Err(error) => {
                     next.store(items.len(), Ordering::Relaxed);
-                    failed.lock().expect("no worker panics").get_or_insert(error);
+                    failed
+                        .lock()
+                        .expect("no worker panics")
+                        .get_or_insert(error);
                     break;
                 }
             }
@@ -41,6 +44,52 @@ pub fn each<T: Sync, R: Send>(
     }
     Ok(results
         .into_iter()
-        .map(|result| result.into_inner().expect("no worker panics").expect("every item was done"))
+        .map(|result| {
+            result
+                .into_inner()
+                .expect("no worker panics")
+                .expect("every item was done")
+        })
         .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_come_in_the_order_of_the_items() {
+        for threads in [0, 1, 2, 5, 40] {
+            for count in [0, 1, 2, 30] {
+                let items: Vec<usize> = (0..count).collect();
+                let results = each(threads, &items, |item| Ok(item * 3)).expect("no item fails");
+                let expected: Vec<usize> = items.iter().map(|item| item * 3).collect();
+                assert_eq!(results, expected, "{threads} threads");
+            }
+        }
+    }
+
+    #[test]
+    fn after_an_error_no_further_item_is_begun() {
+        let items: Vec<usize> = (0..1000).collect();
+        for threads in [1, 2, 5] {
+            let done = AtomicUsize::new(0);
+            let result = each(threads, &items, |item| {
+                if *item == 3 {
+                    return Err(LoadError::Cancelled);
+                }
+                if *item > 3 {
+                    // Until the error is noticed; what is under way may end.
+                    std::thread::sleep(std::time::Duration::from_millis(1));
+                }
+                done.fetch_add(1, Ordering::Relaxed);
+                Ok(())
+            });
+            assert!(
+                matches!(result, Err(LoadError::Cancelled)),
+                "{threads} threads"
+            );
+            assert!(done.into_inner() < items.len() - 1, "{threads} threads");
+        }
+    }
 }

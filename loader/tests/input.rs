@@ -17,16 +17,23 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 fn statements(range: std::ops::Range<u32>) -> String {
-    range
-        .map(|number| format!("<http://a/s{number}> <http://a/p> \"value {number}\" .\n"))
-        .collect()
+    let mut text = Vec::new();
+    for number in range {
+        writeln!(
+            text,
+            "<http://a/s{number}> <http://a/p> \"value {number}\" ."
+        )
+        .unwrap();
+    }
+    String::from_utf8(text).unwrap()
 }
 
 fn compress(compression: Compression, bytes: &[u8]) -> Vec<u8> {
     match compression {
         Compression::Plain => bytes.to_vec(),
         Compression::Gzip => {
-            let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+            let mut encoder =
+                flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
             encoder.write_all(bytes).unwrap();
             encoder.finish().unwrap()
         }
@@ -73,7 +80,10 @@ fn every_member_of_a_compressed_file_is_read() {
         for (compression, extension) in COMPRESSIONS {
             let mut bytes = compress(compression, statements(0..count).as_bytes());
             bytes.extend(compress(compression, b""));
-            bytes.extend(compress(compression, statements(count..count + 5).as_bytes()));
+            bytes.extend(compress(
+                compression,
+                statements(count..count + 5).as_bytes(),
+            ));
             let path = directory.path().join(format!("data.nt.{extension}"));
             fs::write(&path, &bytes).unwrap();
             let (counts, collector) = load(vec![file(&path)]).unwrap();
@@ -81,7 +91,11 @@ fn every_member_of_a_compressed_file_is_read() {
             assert_eq!(collector.quads.len(), count as usize + 5);
             // The same without a name that tells.
             let (counts, _) = load(vec![reader(&bytes, Format::NTriples)]).unwrap();
-            assert_eq!(counts.statements, u64::from(count) + 5, "{extension} sniffed");
+            assert_eq!(
+                counts.statements,
+                u64::from(count) + 5,
+                "{extension} sniffed"
+            );
         }
     }
 }
@@ -147,7 +161,12 @@ fn an_error_of_the_stored_input_is_told_as_such() {
     for (compression, _) in COMPRESSIONS.into_iter().chain([(Compression::Plain, "")]) {
         let bytes = compress(compression, statements(0..10).as_bytes());
         let half = bytes[..bytes.len() / 2].to_vec();
-        for format in [Format::NTriples, Format::Turtle, Format::RdfXml, Format::JsonLd] {
+        for format in [
+            Format::NTriples,
+            Format::Turtle,
+            Format::RdfXml,
+            Format::JsonLd,
+        ] {
             let stream = Failing(io::Cursor::new(half.clone()));
             let mut input = InputFile::from_reader("stream", Box::new(stream), format, 0);
             input.compression = Some(compression);
@@ -163,7 +182,12 @@ fn an_error_of_the_stored_input_is_told_as_such() {
 #[test]
 fn byte_order_marks_line_ends_and_missing_ends_are_fine() {
     let line = "<http://a/s> <http://a/p> \"o\" .";
-    for format in [Format::NTriples, Format::NQuads, Format::Turtle, Format::TriG] {
+    for format in [
+        Format::NTriples,
+        Format::NQuads,
+        Format::Turtle,
+        Format::TriG,
+    ] {
         for text in [
             format!("\u{FEFF}{line}\n"),
             format!("\u{FEFF}{line}"),
@@ -235,10 +259,13 @@ fn a_file_that_shrinks_is_an_error() {
     for extension in ["nt", "ttl"] {
         let path = directory.path().join(format!("shrinks.{extension}"));
         fs::write(&path, statements(0..20_000)).unwrap();
-        let source = SliceSource::new(vec![file(&path)], &InputOptions {
-            slice_size: 10_000,
-            ..InputOptions::default()
-        });
+        let source = SliceSource::new(
+            vec![file(&path)],
+            &InputOptions {
+                slice_size: 10_000,
+                ..InputOptions::default()
+            },
+        );
         let mut parser = StatementParser::new(ParseOptions::default());
         let mut collector = Collector::default();
         let mut error = None;
@@ -252,7 +279,12 @@ fn a_file_that_shrinks_is_an_error() {
                 Err(found) => error = Some(found),
             }
             if !cut {
-                fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(300_000).unwrap();
+                fs::OpenOptions::new()
+                    .write(true)
+                    .open(&path)
+                    .unwrap()
+                    .set_len(300_000)
+                    .unwrap();
                 cut = true;
             }
         }
@@ -266,10 +298,13 @@ fn what_a_file_grows_by_is_passed_over() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("grows.nt");
     fs::write(&path, statements(0..2_000)).unwrap();
-    let source = SliceSource::new(vec![file(&path)], &InputOptions {
-        slice_size: 1_000,
-        ..InputOptions::default()
-    });
+    let source = SliceSource::new(
+        vec![file(&path)],
+        &InputOptions {
+            slice_size: 1_000,
+            ..InputOptions::default()
+        },
+    );
     let mut parser = StatementParser::new(ParseOptions::default());
     let mut collector = Collector::default();
     let mut counts = ParseCounts::default();
@@ -285,7 +320,8 @@ fn what_a_file_grows_by_is_passed_over() {
 fn blank_nodes_belong_to_their_document() {
     let text = "_:a <http://a/p> _:b .\n_:b <http://a/p> \"escaped \\n\" .\n";
     let turtle = "_:a <http://a/p> _:b . _:b <http://a/p> [] .";
-    let xml = "<rdf:RDF xmlns:rdf=\"http://www.w3.org/1999/02/22-rdf-syntax-ns#\" xmlns:e=\"http://a/\">
+    let xml =
+        "<rdf:RDF xmlns:rdf=\"http://www.w3.org/1999/02/22-rdf-syntax-ns#\" xmlns:e=\"http://a/\">
         <rdf:Description rdf:nodeID=\"a\"><e:p rdf:nodeID=\"b\"/></rdf:Description></rdf:RDF>";
     let json = "[{\"@id\": \"_:a\", \"http://a/p\": {\"@id\": \"_:b\"}}]";
     let inputs = [
@@ -295,18 +331,28 @@ fn blank_nodes_belong_to_their_document() {
         (xml, Format::RdfXml),
         (json, Format::JsonLd),
     ];
-    let inputs = inputs.into_iter().enumerate().map(|(document, (text, format))| InputFile {
-        document: document as u32,
-        ..reader(text.as_bytes(), format)
-    });
+    let inputs = inputs
+        .into_iter()
+        .enumerate()
+        .map(|(document, (text, format))| InputFile {
+            document: document as u32,
+            ..reader(text.as_bytes(), format)
+        });
     let (_, collector) = load(inputs.collect()).unwrap();
     for document in 0..5 {
         let subject = format!("_:d{document}.a <http://a/p> _:d{document}.b");
-        let found = collector.quads.iter().filter(|quad| quad.to_string() == subject).count();
+        let found = collector
+            .quads
+            .iter()
+            .filter(|quad| quad.to_string() == subject)
+            .count();
         assert_eq!(found, 1, "{subject}");
     }
     // The fast lexer and its fallback mean the same node.
-    let fallback = collector.quads.iter().any(|quad| quad.to_string().starts_with("_:d0.b "));
+    let fallback = collector
+        .quads
+        .iter()
+        .any(|quad| quad.to_string().starts_with("_:d0.b "));
     assert!(fallback);
 }
 
@@ -319,7 +365,11 @@ fn a_graph_can_be_given() {
     let text = "<http://a/s> <http://a/p> \"1\" .\n<http://a/s> <http://a/p> \"2\" <http://h> .\n";
     let mut collector = Collector::default();
     parse_bytes(text.as_bytes(), Format::NQuads, options(), &mut collector).unwrap();
-    let graphs: Vec<_> = collector.quads.iter().map(|quad| quad.graph_name.to_string()).collect();
+    let graphs: Vec<_> = collector
+        .quads
+        .iter()
+        .map(|quad| quad.graph_name.to_string())
+        .collect();
     assert_eq!(graphs, ["<http://g>", "<http://h>"]);
     let mut collector = Collector::default();
     let turtle = b"<http://a/s> <http://a/p> 1 .";
@@ -334,9 +384,8 @@ fn relative_iris_stand_on_the_base() {
     fs::write(&path, "<#x> <p> <> .").unwrap();
     let (_, collector) = load(vec![file(&path)]).unwrap();
     let root = directory.path().display();
-    let expected = format!(
-        "<file://{root}/a%20file.ttl#x> <file://{root}/p> <file://{root}/a%20file.ttl>"
-    );
+    let expected =
+        format!("<file://{root}/a%20file.ttl#x> <file://{root}/p> <file://{root}/a%20file.ttl>");
     assert_eq!(collector.quads[0].to_string(), expected);
 
     let options = InputOptions {
@@ -344,8 +393,17 @@ fn relative_iris_stand_on_the_base() {
         ..InputOptions::default()
     };
     let mut collector = Collector::default();
-    parse_inputs(vec![file(&path)], &options, ParseOptions::default(), &mut collector).unwrap();
-    assert_eq!(collector.quads[0].to_string(), "<http://b/c/d#x> <http://b/c/p> <http://b/c/d>");
+    parse_inputs(
+        vec![file(&path)],
+        &options,
+        ParseOptions::default(),
+        &mut collector,
+    )
+    .unwrap();
+    assert_eq!(
+        collector.quads[0].to_string(),
+        "<http://b/c/d#x> <http://b/c/p> <http://b/c/d>"
+    );
 
     // A stream has no base of its own.
     assert!(load(vec![reader(b"<#x> <p> <> .", Format::Turtle)]).is_err());
@@ -355,10 +413,30 @@ fn relative_iris_stand_on_the_base() {
 fn errors_tell_file_line_column_and_text() {
     let directory = tempfile::tempdir().unwrap();
     for (extension, text, place, excerpt) in [
-        ("nt", "<http://a/s> <http://a/p> \"x\" .\n<http://a/s> <http://a/p> <bad> .\n", ":2:27: ", "<http://a/s> <http://a/p> <bad> ."),
-        ("ttl", "@prefix e: <http://e/> .\n\n e:s e:p f:o .\n", ":3:10: ", " e:s e:p f:o ."),
-        ("rdf", "<rdf:RDF xmlns:rdf=\"http://www.w3.org/1999/02/22-rdf-syntax-ns#\">\n<rdf:Description>\n</x></rdf:RDF>", ":3:", ""),
-        ("jsonld", "[{\"@id\": \"http://a/s\",\n \"http://a/p\": oh}]", ":2:", ""),
+        (
+            "nt",
+            "<http://a/s> <http://a/p> \"x\" .\n<http://a/s> <http://a/p> <bad> .\n",
+            ":2:27: ",
+            "<http://a/s> <http://a/p> <bad> .",
+        ),
+        (
+            "ttl",
+            "@prefix e: <http://e/> .\n\n e:s e:p f:o .\n",
+            ":3:10: ",
+            " e:s e:p f:o .",
+        ),
+        (
+            "rdf",
+            "<rdf:RDF xmlns:rdf=\"http://www.w3.org/1999/02/22-rdf-syntax-ns#\">\n<rdf:Description>\n</x></rdf:RDF>",
+            ":3:",
+            "",
+        ),
+        (
+            "jsonld",
+            "[{\"@id\": \"http://a/s\",\n \"http://a/p\": oh}]",
+            ":2:",
+            "",
+        ),
     ] {
         let path = directory.path().join(format!("bad.{extension}"));
         fs::write(&path, text).unwrap();
@@ -389,10 +467,13 @@ fn lines_are_numbered_across_slices_and_threads() {
         }
     }
     fs::write(&path, &text).unwrap();
-    let source = SliceSource::new(vec![file(&path)], &InputOptions {
-        slice_size: 5_000,
-        ..InputOptions::default()
-    });
+    let source = SliceSource::new(
+        vec![file(&path)],
+        &InputOptions {
+            slice_size: 5_000,
+            ..InputOptions::default()
+        },
+    );
     let found = Mutex::new(BTreeSet::new());
     let total = Mutex::new(ParseCounts::default());
     std::thread::scope(|scope| {
@@ -420,7 +501,11 @@ fn lines_are_numbered_across_slices_and_threads() {
 fn progress_counts_stored_bytes() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("data.nt.zst");
-    fs::write(&path, compress(Compression::Zstd, statements(0..30_000).as_bytes())).unwrap();
+    fs::write(
+        &path,
+        compress(Compression::Zstd, statements(0..30_000).as_bytes()),
+    )
+    .unwrap();
     let length = fs::metadata(&path).unwrap().len();
     let source = SliceSource::new(vec![file(&path)], &InputOptions::default());
     while source.next_work().unwrap().is_some() {}
@@ -434,8 +519,19 @@ fn directories_are_searched_for_rdf() {
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path();
     for name in [
-        "b.nt", "a.ttl", "notes.txt", "pom.xml", "package.json", "c/d.nq.gz", "c/e.trig.zst",
-        "c/f/g.rdf", "c/h.owl", "i.jsonld", ".hidden.nt", ".git/x.nt", "archive.gz",
+        "b.nt",
+        "a.ttl",
+        "notes.txt",
+        "pom.xml",
+        "package.json",
+        "c/d.nq.gz",
+        "c/e.trig.zst",
+        "c/f/g.rdf",
+        "c/h.owl",
+        "i.jsonld",
+        ".hidden.nt",
+        ".git/x.nt",
+        "archive.gz",
     ] {
         let path = root.join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -451,7 +547,15 @@ fn directories_are_searched_for_rdf() {
         .collect();
     assert_eq!(
         names,
-        ["a.ttl", "b.nt", "c/d.nq.gz", "c/e.trig.zst", "c/f/g.rdf", "c/h.owl", "i.jsonld"]
+        [
+            "a.ttl",
+            "b.nt",
+            "c/d.nq.gz",
+            "c/e.trig.zst",
+            "c/f/g.rdf",
+            "c/h.owl",
+            "i.jsonld"
+        ]
     );
     let documents: Vec<_> = inputs.iter().map(|input| input.document).collect();
     assert_eq!(documents, [7, 8, 9, 10, 11, 12, 13]);
@@ -474,7 +578,9 @@ fn directories_are_searched_for_rdf() {
 #[test]
 fn remote_contexts_are_refused_with_the_reason() {
     let json = br#"{"@context": "https://schema.org/", "@id": "http://a/s", "name": "x"}"#;
-    let error = load(vec![reader(json, Format::JsonLd)]).unwrap_err().to_string();
+    let error = load(vec![reader(json, Format::JsonLd)])
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("remote contexts are not fetched"), "{error}");
 }
 
@@ -485,28 +591,68 @@ fn deeply_nested_documents_do_not_overflow_the_stack() {
         "<e:a><e:b>".repeat(50_000)
     );
     let json = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
-    let objects = format!("{}1{}", "{\"http://a/p\":".repeat(100_000), "}".repeat(100_000));
+    let objects = format!(
+        "{}1{}",
+        "{\"http://a/p\":".repeat(100_000),
+        "}".repeat(100_000)
+    );
     for (text, format) in [
         (xml, Format::RdfXml),
         (json, Format::JsonLd),
         (objects, Format::JsonLd),
     ] {
-        assert!(load(vec![reader(text.as_bytes(), format)]).is_err(), "{format:?}");
+        let error = load(vec![reader(text.as_bytes(), format)])
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains("nested more than"), "{format:?}: {error}");
     }
+}
+
+/// A document that ends too early is an error in every format that has an end.
+#[test]
+fn truncated_documents_are_errors() {
+    let xml =
+        "<rdf:RDF xmlns:rdf=\"http://www.w3.org/1999/02/22-rdf-syntax-ns#\" xmlns:e=\"http://a/\">
+        <rdf:Description rdf:about=\"http://a/s\"><e:p>o</e:p></rdf:Description></rdf:RDF>";
+    let json = "{\"@id\": \"http://a/s\", \"http://a/p\": [\"o\"]}";
+    let turtle = "@prefix e: <http://a/> .\ne:s e:p \"o\"";
+    let trig = "<http://a/g> { <http://a/s> <http://a/p> \"o\" ";
+    for (text, format) in [(xml, Format::RdfXml), (json, Format::JsonLd)] {
+        assert!(
+            load(vec![reader(text.as_bytes(), format)]).is_ok(),
+            "{format:?}"
+        );
+        for length in 0..text.len() {
+            let cut = &text.as_bytes()[..length];
+            assert!(
+                load(vec![reader(cut, format)]).is_err(),
+                "{format:?}: {length} bytes"
+            );
+        }
+    }
+    assert!(load(vec![reader(turtle.as_bytes(), Format::Turtle)]).is_err());
+    assert!(load(vec![reader(trig.as_bytes(), Format::TriG)]).is_err());
 }
 
 #[test]
 fn prefixes_are_remembered() {
     let mut parser = StatementParser::new(ParseOptions::default());
     let mut collector = Collector::default();
-    let xml = "<rdf:RDF xmlns:rdf=\"http://www.w3.org/1999/02/22-rdf-syntax-ns#\" xmlns:x=\"http://x/\">
+    let xml =
+        "<rdf:RDF xmlns:rdf=\"http://www.w3.org/1999/02/22-rdf-syntax-ns#\" xmlns:x=\"http://x/\">
         <rdf:Description rdf:about=\"http://a/s\"><x:p>o</x:p></rdf:Description></rdf:RDF>";
     let source = SliceSource::new(
         vec![
             reader(b"@prefix t: <http://t/> . t:s t:p t:o .", Format::Turtle),
             reader(xml.as_bytes(), Format::RdfXml),
-            reader(br#"{"@context": {"j": "http://j/"}, "@id": "j:s", "j:p": "o"}"#, Format::JsonLd),
-            reader(b"PREFIX t: <http://other/> PREFIX u: <http://u/>", Format::TriG),
+            reader(
+                br#"{"@context": {"j": "http://j/"}, "@id": "j:s", "j:p": "o"}"#,
+                Format::JsonLd,
+            ),
+            reader(
+                b"PREFIX t: <http://other/> PREFIX u: <http://u/>",
+                Format::TriG,
+            ),
         ],
         &InputOptions::default(),
     );
@@ -514,8 +660,17 @@ fn prefixes_are_remembered() {
         parser.parse(work, &mut collector).unwrap();
     }
     let prefixes = parser.prefixes();
-    for (prefix, iri) in [("t", "http://t/"), ("x", "http://x/"), ("j", "http://j/"), ("u", "http://u/")] {
-        assert_eq!(prefixes.get(prefix).map(String::as_str), Some(iri), "{prefix}");
+    for (prefix, iri) in [
+        ("t", "http://t/"),
+        ("x", "http://x/"),
+        ("j", "http://j/"),
+        ("u", "http://u/"),
+    ] {
+        assert_eq!(
+            prefixes.get(prefix).map(String::as_str),
+            Some(iri),
+            "{prefix}"
+        );
     }
 }
 
@@ -523,13 +678,91 @@ fn prefixes_are_remembered() {
 #[test]
 fn a_source_can_be_dropped_halfway() {
     let input = reader(statements(0..50_000).as_bytes(), Format::NTriples);
-    let source = SliceSource::new(vec![input], &InputOptions {
-        slice_size: 1_000,
-        ..InputOptions::default()
-    });
+    let source = SliceSource::new(
+        vec![input],
+        &InputOptions {
+            slice_size: 1_000,
+            ..InputOptions::default()
+        },
+    );
     let Some(Work::Slice(slice)) = source.next_work().unwrap() else {
         panic!("no slice");
     };
     drop(source);
     assert!(slice.bytes().starts_with(b"<http://a/s0>"));
+}
+
+/// Who waits for a stream that gives nothing is woken when the source is stopped.
+#[test]
+fn a_waiting_thread_can_be_stopped() {
+    struct Silent(std::sync::mpsc::Receiver<()>);
+    impl Read for Silent {
+        fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+            // Until the test ends.
+            self.0.recv().ok();
+            Ok(0)
+        }
+    }
+    let (ending, silent) = std::sync::mpsc::channel();
+    let input = InputFile::from_reader("pipe", Box::new(Silent(silent)), Format::NTriples, 0);
+    let source = SliceSource::new(vec![input], &InputOptions::default());
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| source.next_work());
+        source.stop();
+        let result = waiting.join().unwrap();
+        assert!(matches!(result, Err(LoadError::Stopped)), "{result:?}");
+    });
+    assert!(matches!(source.next_work(), Err(LoadError::Stopped)));
+    drop(ending);
+}
+
+/// Compressed files run side by side, plain ones between them, and every statement comes once.
+#[test]
+fn many_inputs_in_many_threads_are_read_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut inputs = Vec::new();
+    for document in 0..12_u32 {
+        let text = statements(document * 10_000..document * 10_000 + 8_000);
+        let (compression, extension) = match document % 3 {
+            0 => (Compression::Zstd, "nt.zst"),
+            1 => (Compression::Plain, "nt"),
+            _ => (Compression::Gzip, "ttl.gz"),
+        };
+        let path = directory.path().join(format!("{document}.{extension}"));
+        fs::write(&path, compress(compression, text.as_bytes())).unwrap();
+        let mut input = file(&path);
+        input.document = document;
+        inputs.push(input);
+    }
+    // A stream among them, which is not known to be small.
+    inputs.push(reader(
+        statements(500_000..530_000).as_bytes(),
+        Format::NTriples,
+    ));
+    let source = SliceSource::new(
+        inputs,
+        &InputOptions {
+            slice_size: 20_000,
+            ..InputOptions::default()
+        },
+    );
+    let subjects = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let mut parser = StatementParser::new(ParseOptions::default());
+                let mut collector = Collector::default();
+                while let Some(work) = source.next_work().unwrap() {
+                    parser.parse(work, &mut collector).unwrap();
+                }
+                let found = collector.quads.iter().map(|quad| quad.subject.to_string());
+                subjects.lock().unwrap().extend(found);
+            });
+        }
+    });
+    let mut subjects = subjects.into_inner().unwrap();
+    assert_eq!(subjects.len(), 12 * 8_000 + 30_000);
+    subjects.sort_unstable();
+    subjects.dedup();
+    assert_eq!(subjects.len(), 12 * 8_000 + 30_000);
 }

@@ -6,6 +6,7 @@ mod common;
 use common::{Collector, check_against_oxttl, lines, parse_bytes, parse_inputs, reader};
 use quadrille_loader::input::{Format, InputOptions};
 use quadrille_loader::parse::ParseOptions;
+use std::fmt::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 const SEED: u64 = 0x0DD5_EED5;
@@ -195,14 +196,47 @@ const TRIPLE_TERMS: &[&[u8]] = &[
     b"<<( <http://a/s> <http://a/p> )>>",
 ];
 
-const BLANKS: &[&[u8]] = &[b" ", b" ", b" ", b"", b"\t", b"  ", b" \t ", b"\x0B", "\u{A0}".as_bytes()];
+const BLANKS: &[&[u8]] = &[
+    b" ",
+    b" ",
+    b" ",
+    b"",
+    b"\t",
+    b"  ",
+    b" \t ",
+    b"\x0B",
+    "\u{A0}".as_bytes(),
+];
 
 const ENDS: &[&[u8]] = &[
-    b".", b" .", b" .", b" . ", b"\t.\t", b" .#c", b" . # comment", b"", b" ..", b" . .", b".5", b" ;", b" . <http://a/b>",
+    b".",
+    b" .",
+    b" .",
+    b" . ",
+    b"\t.\t",
+    b" .#c",
+    b" . # comment",
+    b"",
+    b" ..",
+    b" . .",
+    b".5",
+    b" ;",
+    b" . <http://a/b>",
     b" . # \xFF not UTF-8",
 ];
 
-const LINE_ENDS: &[&[u8]] = &[b"\n", b"\n", b"\n", b"\r\n", b"\r", b"\n\n", b"\n\r", b"", b"\n# comment\n", b" \n"];
+const LINE_ENDS: &[&[u8]] = &[
+    b"\n",
+    b"\n",
+    b"\n",
+    b"\r\n",
+    b"\r",
+    b"\n\n",
+    b"\n\r",
+    b"",
+    b"\n# comment\n",
+    b" \n",
+];
 
 fn node(random: &mut Random, out: &mut Vec<u8>) {
     let pool = if random.chance(75) { IRIS } else { LABELS };
@@ -241,7 +275,7 @@ fn document(random: &mut Random) -> Vec<u8> {
     if random.chance(3) {
         text.extend_from_slice(b"\xEF\xBB\xBF");
     }
-    for _ in 0..1 + random.below(6) {
+    for _ in 0..=random.below(6) {
         statement(random, &mut text);
         text.extend_from_slice(random.pick(LINE_ENDS));
         if random.chance(40) && !text.is_empty() {
@@ -266,7 +300,8 @@ fn document(random: &mut Random) -> Vec<u8> {
         4 => {
             let at = random.below(text.len());
             let inserted = *random.pick(&[
-                &b'"', &b'<', &b'>', &b'\\', &b'\n', &b'\r', &b' ', &b'.', &b'#', &b'@', &b'^', &b'%',
+                &b'"', &b'<', &b'>', &b'\\', &b'\n', &b'\r', &b' ', &b'.', &b'#', &b'@', &b'^',
+                &b'%',
             ]);
             text.insert(at, inserted);
         }
@@ -278,7 +313,10 @@ fn document(random: &mut Random) -> Vec<u8> {
 fn checked(text: &[u8], with_graph: bool, seed: u64) {
     let check = AssertUnwindSafe(|| check_against_oxttl(text, with_graph));
     if let Err(panic) = catch_unwind(check) {
-        eprintln!("seed {seed:#x}, with_graph {with_graph}, text:\n{}", text.escape_ascii());
+        eprintln!(
+            "seed {seed:#x}, with_graph {with_graph}, text:\n{}",
+            text.escape_ascii()
+        );
         resume_unwind(panic);
     }
 }
@@ -301,9 +339,12 @@ fn lexer_with_fallback_is_oxttl_on_random_bytes() {
         let seed = random.0;
         let any = random.chance(20);
         let text: Vec<u8> = (0..random.below(60))
-            .map(|_| match any {
-                true => random.next() as u8,
-                false => alphabet[random.below(alphabet.len())],
+            .map(|_| {
+                if any {
+                    random.next() as u8
+                } else {
+                    alphabet[random.below(alphabet.len())]
+                }
             })
             .collect();
         checked(&text, random.chance(50), seed);
@@ -364,12 +405,18 @@ fn slices_make_no_difference() {
             let mut cut = Collector::skipping();
             let cut_counts =
                 parse_inputs(vec![input_file], &input, ParseOptions::default(), &mut cut).unwrap();
-            let context = format!("{what}, slices of {}: {}", input.slice_size, text.escape_ascii());
+            let context = format!(
+                "{what}, slices of {}: {}",
+                input.slice_size,
+                text.escape_ascii()
+            );
             assert_eq!(cut.quads, whole.quads, "{context}");
             assert_eq!(cut_counts, counts, "{context}");
             let places = |collector: &Collector| -> Vec<_> {
                 let rejects = collector.rejects.iter();
-                rejects.map(|reject| (reject.line, reject.column, reject.text.clone())).collect()
+                rejects
+                    .map(|reject| (reject.line, reject.column, reject.text.clone()))
+                    .collect()
             };
             assert_eq!(places(&cut), places(&whole), "{context}");
         }
@@ -396,7 +443,10 @@ fn lenient_keeps_what_fits_the_grammar() {
         ..ParseOptions::default()
     };
     let counts = parse_bytes(text.as_bytes(), Format::NTriples, options, &mut collector).unwrap();
-    assert_eq!((counts.statements, counts.lenient, counts.rejected), (4, 3, 4));
+    assert_eq!(
+        (counts.statements, counts.lenient, counts.rejected),
+        (4, 3, 4)
+    );
     let refused: Vec<_> = collector.rejects.iter().map(|reject| reject.line).collect();
     assert_eq!(refused, [4, 5, 6, 7]);
     assert_eq!(lines(text.as_bytes()).len(), 8);
@@ -413,4 +463,38 @@ fn deeply_nested_triple_terms_are_refused() {
     parse_bytes(text.as_bytes(), Format::NTriples, options, &mut collector).unwrap();
     assert!(collector.quads.is_empty());
     assert!(collector.rejects[0].reason.contains("nested more than"));
+}
+
+/// More predicates, languages and datatypes than any cache has places for.
+#[test]
+fn caches_that_overflow_make_no_difference() {
+    let mut random = Random(SEED);
+    let mut text = String::new();
+    for _ in 0..6_000 {
+        let subject = random.below(50);
+        let predicate = random.below(3_000);
+        let suffix = match random.below(3) {
+            0 => format!(
+                "@l{}",
+                ["a", "b", "c", "d"]
+                    .map(|_| random.below(26))
+                    .map(letter)
+                    .concat()
+            ),
+            1 => format!("^^<http://d/{}>", random.below(600)),
+            _ => String::new(),
+        };
+        let object = random.below(40);
+        let host = subject % 7;
+        writeln!(
+            text,
+            "<http://h{host}/{subject}> <http://p/{predicate}> \"{object}\"{suffix} <http://g/{object}> ."
+        )
+        .unwrap();
+    }
+    check_against_oxttl(text.as_bytes(), true);
+}
+
+fn letter(number: usize) -> String {
+    char::from(b'a' + number as u8).to_string()
 }

@@ -9,6 +9,7 @@ use oxttl::{TriGParser, TurtleParser, TurtleSyntaxError};
 use quadrille_loader::input::{Format, InputOptions};
 use quadrille_loader::parse::ParseOptions;
 use std::collections::HashMap;
+use std::fmt::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 const SEED: u64 = 0x7E25_E5ED;
@@ -98,7 +99,11 @@ fn document(random: &mut Random, trig: bool) -> Vec<u8> {
         text.push_str("@prefix ex: <http://zero/> .\n@prefix a.b: <http://ab/> .\n");
     }
     // Few documents with errors: they end the comparison early.
-    let good = if random.below(4) > 0 { 25 } else { STATEMENTS.len() };
+    let good = if random.below(4) > 0 {
+        25
+    } else {
+        STATEMENTS.len()
+    };
     for _ in 0..random.below(14) {
         text.push_str(match random.below(10) {
             0 | 1 => random.pick(DIRECTIVES),
@@ -106,7 +111,11 @@ fn document(random: &mut Random, trig: bool) -> Vec<u8> {
             _ => {
                 let pick = random.pick(&STATEMENTS[..good]);
                 // One that nests a dot is an error too.
-                if good == 25 && pick.contains(". )") { "<s> <p> <o> ." } else { pick }
+                if good == 25 && pick.contains(". )") {
+                    "<s> <p> <o> ."
+                } else {
+                    pick
+                }
             }
         });
         text.push_str(random.pick(SPACES));
@@ -164,10 +173,13 @@ fn numbered(quads: &[Quad]) -> Vec<String> {
         .collect()
 }
 
-fn node(node: &NamedOrBlankNode, number: &mut dyn FnMut(&BlankNode) -> BlankNode) -> NamedOrBlankNode {
+fn node(
+    node: &NamedOrBlankNode,
+    number: &mut dyn FnMut(&BlankNode) -> BlankNode,
+) -> NamedOrBlankNode {
     match node {
         NamedOrBlankNode::BlankNode(node) => number(node).into(),
-        named => named.clone(),
+        NamedOrBlankNode::NamedNode(named) => named.clone().into(),
     }
 }
 
@@ -223,7 +235,9 @@ fn slices_are_the_whole() {
         let run = AssertUnwindSafe(|| check(&bytes, trig, slice_size));
         if let Err(panic) = catch_unwind(run) {
             let text = String::from_utf8_lossy(&bytes);
-            eprintln!("seed {SEED:#x}, round {round}, trig {trig}, slices of {slice_size}:\n{text}");
+            eprintln!(
+                "seed {SEED:#x}, round {round}, trig {trig}, slices of {slice_size}:\n{text}"
+            );
             resume_unwind(panic);
         }
     }
@@ -234,7 +248,7 @@ fn slices_are_the_whole() {
 fn plain_documents_are_cut() {
     let mut text = "@prefix ex: <http://e/> .\n".to_owned();
     for number in 0..2_000 {
-        text.push_str(&format!("ex:s{number} ex:p \"value {number}. \" .\n"));
+        writeln!(text, "ex:s{number} ex:p \"value {number}. \" .").unwrap();
     }
     let input = InputOptions {
         slice_size: 1_000,

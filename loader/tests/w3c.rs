@@ -94,7 +94,12 @@ fn load(root: &Path, url: &str, slice_size: usize) -> Result<Dataset, String> {
         ..InputOptions::default()
     };
     let mut collector = Collector::default();
-    match parse_inputs(vec![input], &options, ParseOptions::default(), &mut collector) {
+    match parse_inputs(
+        vec![input],
+        &options,
+        ParseOptions::default(),
+        &mut collector,
+    ) {
         Ok(_) => Ok(collector.quads.into_iter().collect()),
         Err(error) => Err(error.to_string()),
     }
@@ -104,7 +109,11 @@ fn load(root: &Path, url: &str, slice_size: usize) -> Result<Dataset, String> {
 fn expected(root: &Path, url: &str) -> Dataset {
     let text = std::fs::read(local(root, url)).unwrap();
     let quads = NQuadsParser::new().for_slice(&text);
-    quads.collect::<Result<Vec<Quad>, _>>().unwrap().into_iter().collect()
+    quads
+        .collect::<Result<Vec<Quad>, _>>()
+        .unwrap()
+        .into_iter()
+        .collect()
 }
 
 fn canonical(mut dataset: Dataset) -> Dataset {

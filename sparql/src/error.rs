@@ -37,6 +37,9 @@ pub enum QueryError {
         /// The largest that is accepted.
         limit: usize,
     },
+    /// The operating system gave no thread to parse a deeply nested query in.
+    #[error("no thread to parse a deeply nested query in: {0}")]
+    Thread(#[source] io::Error),
     /// The query's [`crate::CancellationToken`] was used.
     #[error("the query was cancelled")]
     Cancelled,

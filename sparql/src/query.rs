@@ -4,11 +4,12 @@ use crate::error::{QueryError, Result};
 use crate::exec::batch::Batch;
 use crate::exec::control::{CancellationToken, Control};
 use crate::exec::operator::Operator;
-use crate::nesting;
+use crate::nesting::{self, Depth};
 use crate::plan::PlannerOptions;
+use crate::plan::build::Execution;
 use crate::plan::explain::explain;
 use crate::plan::logical::{Conjunction, Form, Logical, LogicalQuery};
-use crate::plan::physical::{Execution, Node, plan};
+use crate::plan::physical::{Node, plan};
 use oxrdf::{Term, Variable};
 use quadrille_store::{Snapshot, TermId};
 use sparesults::QuerySolution;
@@ -32,7 +33,20 @@ impl Query {
     /// [`QueryError::Syntax`]; [`QueryError::BaseIri`]; [`QueryError::Unsupported`] for what this engine does not do;
     /// [`QueryError::Limit`] for a query that is nested too deeply.
     pub fn parse(text: &str, base: Option<&str>) -> Result<PreparedQuery> {
-        nesting::check(text)?;
+        match nesting::check(text)? {
+            Depth::Shallow => Self::parse_here(text, base),
+            Depth::Deep => std::thread::scope(|scope| {
+                std::thread::Builder::new()
+                    .stack_size(nesting::DEEP_STACK_BYTES)
+                    .spawn_scoped(scope, || Self::parse_here(text, base))
+                    .map_err(QueryError::Thread)?
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            }),
+        }
+    }
+
+    fn parse_here(text: &str, base: Option<&str>) -> Result<PreparedQuery> {
         let mut parser = SparqlParser::new();
         if let Some(base) = base {
             parser = parser
@@ -113,21 +127,18 @@ impl PreparedQuery {
     /// # Errors
     /// If the store cannot be read, or the query is stopped.
     pub fn execute(&self, snapshot: &Snapshot, options: &QueryOptions) -> Result<QueryResults> {
-        let batch_rows = match (&self.query.form, rows_wanted(&self.query.root)) {
-            (Form::Ask, _) => options.batch_rows.min(BATCH_ROWS_FEW),
-            (Form::Select { .. }, Some(rows)) => {
-                let rows = usize::try_from(rows).unwrap_or(usize::MAX);
-                options.batch_rows.min(rows.max(BATCH_ROWS_FEW))
-            }
-            (Form::Select { .. }, None) => options.batch_rows,
-        };
+        let rows = self.rows_wanted();
+        let batch_rows = rows.map_or(options.batch_rows, |rows| {
+            let rows = usize::try_from(rows).unwrap_or(usize::MAX);
+            options.batch_rows.min(rows.max(BATCH_ROWS_FEW))
+        });
         let control = Arc::new(Control::new(
             options.cancellation.clone(),
             options.timeout,
             batch_rows,
         ));
         control.check()?;
-        let root = plan(snapshot, &self.query.root, &options.planner)?;
+        let root = plan(snapshot, &self.query.root, rows, &options.planner)?;
         let execution = Execution {
             snapshot: snapshot.clone(),
             control: Arc::clone(&control),
@@ -144,12 +155,25 @@ impl PreparedQuery {
         })
     }
 
+    /// How many of the patterns' rows are wanted at most.
+    fn rows_wanted(&self) -> Option<u64> {
+        match self.query.form {
+            Form::Ask => Some(1),
+            Form::Select { .. } => rows_wanted(&self.query.root),
+        }
+    }
+
     /// The plan that [`PreparedQuery::execute`] would run: a line a node, with estimates.
     ///
     /// # Errors
     /// If the store cannot be read.
     pub fn explain(&self, snapshot: &Snapshot, options: &QueryOptions) -> Result<String> {
-        let root = plan(snapshot, &self.query.root, &options.planner)?;
+        let root = plan(
+            snapshot,
+            &self.query.root,
+            self.rows_wanted(),
+            &options.planner,
+        )?;
         let patterns = &conjunction(&self.query.root).patterns;
         Ok(explain(&self.query, patterns, &root))
     }

@@ -39,13 +39,21 @@ const VARIABLES: [&str; 5] = ["?v", "?w", "?x", "?y", "?z"];
 
 fn random_store(random: &mut Random) -> Store {
     let store = Store::in_memory();
-    for _ in 0..1 + random.below(3) {
+    for _ in 0..=random.below(3) {
         let mut text = String::new();
         for _ in 0..random.below(40) {
             let subject = *random.pick(&SUBJECTS);
             let predicate = *random.pick(&PREDICATES);
-            let object = if random.one_in(2) { *random.pick(&SUBJECTS) } else { *random.pick(&LITERALS) };
-            let graph = if random.one_in(3) { *random.pick(&GRAPHS) } else { "" };
+            let object = if random.one_in(2) {
+                *random.pick(&SUBJECTS)
+            } else {
+                *random.pick(&LITERALS)
+            };
+            let graph = if random.one_in(3) {
+                *random.pick(&GRAPHS)
+            } else {
+                ""
+            };
             writeln!(text, "{subject} {predicate} {object} {graph} .").unwrap();
         }
         add(&store, &text);
@@ -70,7 +78,11 @@ fn subject(random: &mut Random) -> &'static str {
 fn group(random: &mut Random, patterns: usize) -> String {
     let mut group = String::new();
     for _ in 0..patterns {
-        let predicate = if random.one_in(4) { variable(random) } else { *random.pick(&PREDICATES) };
+        let predicate = if random.one_in(4) {
+            variable(random)
+        } else {
+            *random.pick(&PREDICATES)
+        };
         let object = match random.below(12) {
             0 => SUBJECTS[random.below(5)],
             1 => *random.pick(&LITERALS),
@@ -112,19 +124,43 @@ fn condition(random: &mut Random, depth: usize) -> String {
         2 => format!("sameTerm({}, {})", variable(random), operand(random)),
         3 => {
             let operators = ["<", "<=", ">", ">="];
-            format!("{} {} {}", variable(random), random.pick(&operators), orderable(random))
+            format!(
+                "{} {} {}",
+                variable(random),
+                random.pick(&operators),
+                orderable(random)
+            )
         }
         4 => {
             let functions = ["isIRI", "isBLANK", "isLITERAL", "isNUMERIC", "BOUND"];
             format!("{}({})", random.pick(&functions), variable(random))
         }
-        5 => format!("{} IN ({}, {}, {})", operand(random), operand(random), operand(random), operand(random)),
+        5 => format!(
+            "{} IN ({}, {}, {})",
+            operand(random),
+            operand(random),
+            operand(random),
+            operand(random)
+        ),
         6 => format!("LANG({}) = \"en\"", variable(random)),
         7 => format!("STRSTARTS(STR({}), \"e:\")", variable(random)),
-        8 => format!("IF(isIRI({}), {} = <e:a>, COALESCE({} + 1, 0) > 1)", variable(random), variable(random), variable(random)),
+        8 => format!(
+            "IF(isIRI({}), {} = <e:a>, COALESCE({} + 1, 0) > 1)",
+            variable(random),
+            variable(random),
+            variable(random)
+        ),
         9 => format!("!({})", condition(random, depth - 1)),
-        10 => format!("({} || {})", condition(random, depth - 1), condition(random, depth - 1)),
-        _ => format!("({} && {})", condition(random, depth - 1), condition(random, depth - 1)),
+        10 => format!(
+            "({} || {})",
+            condition(random, depth - 1),
+            condition(random, depth - 1)
+        ),
+        _ => format!(
+            "({} && {})",
+            condition(random, depth - 1),
+            condition(random, depth - 1)
+        ),
     }
 }
 
@@ -144,9 +180,15 @@ fn body(random: &mut Random) -> (String, usize) {
             2 => "?x",
             _ => "?g",
         };
-        let inner = group(random, patterns).replace("_:n", "_:k").replace("_:m", "_:l");
+        let inner = group(random, patterns)
+            .replace("_:n", "_:k")
+            .replace("_:m", "_:l");
         // The oracle binds the graph's variable inside of its block; see `a_graph_variable_is_bound_after_its_block`.
-        let filter = if name != "?x" && random.one_in(3) { format!("FILTER({})", condition(random, 1)) } else { String::new() };
+        let filter = if name != "?x" && random.one_in(3) {
+            format!("FILTER({})", condition(random, 1))
+        } else {
+            String::new()
+        };
         write!(text, "GRAPH {name} {{ {inner} {filter} }} ").unwrap();
         *count += patterns;
     };
@@ -159,7 +201,9 @@ fn body(random: &mut Random) -> (String, usize) {
         }
         2 => {
             let patterns = 1 + random.below(2);
-            let inner = group(random, patterns).replace("_:n", "_:k").replace("_:m", "_:l");
+            let inner = group(random, patterns)
+                .replace("_:n", "_:k")
+                .replace("_:m", "_:l");
             let condition = condition(random, 1);
             write!(text, "{{ {inner} FILTER({condition}) }} ").unwrap();
             count += patterns;
@@ -212,7 +256,10 @@ fn configurations(random: &mut Random, patterns: usize) -> Vec<QueryOptions> {
 }
 
 fn number(variable: &str, default: u64) -> u64 {
-    std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+    std::env::var(variable)
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(default)
 }
 
 #[test]
@@ -243,15 +290,32 @@ fn random_queries_agree_with_the_oracle() {
             let slice = format!("{whole} OFFSET {offset} LIMIT {limit}");
             for options in configurations(&mut random, patterns) {
                 let context = || format!("seed {seed}, {options:?}");
-                assert_eq!(rows(&snapshot, &whole, &options), expected, "{whole}\n{}", context());
+                assert_eq!(
+                    rows(&snapshot, &whole, &options),
+                    expected,
+                    "{whole}\n{}",
+                    context()
+                );
                 let answer = (!expected.is_empty()).to_string();
-                assert_eq!(rows(&snapshot, &ask, &options), [answer], "{ask}\n{}", context());
+                assert_eq!(
+                    rows(&snapshot, &ask, &options),
+                    [answer],
+                    "{ask}\n{}",
+                    context()
+                );
                 let some = rows(&snapshot, &slice, &options);
-                assert_eq!(some.len(), limit.min(expected.len().saturating_sub(offset)), "{slice}\n{}", context());
+                assert_eq!(
+                    some.len(),
+                    limit.min(expected.len().saturating_sub(offset)),
+                    "{slice}\n{}",
+                    context()
+                );
                 let mut rest = expected.clone();
                 for row in some {
                     let at = rest.iter().position(|known| *known == row);
-                    rest.remove(at.unwrap_or_else(|| panic!("{row} is not in the whole of {slice}\n{}", context())));
+                    rest.remove(at.unwrap_or_else(|| {
+                        panic!("{row} is not in the whole of {slice}\n{}", context())
+                    }));
                 }
             }
         }

@@ -66,10 +66,45 @@ fn odd_terms() -> String {
     let mut text = String::new();
     let mut add = |object: &str| writeln!(text, "<e:s> <e:p> {object} .").unwrap();
     let lexical_forms = [
-        "", "a", " a ", "a,b", "tab\\there", "line\\nbreak", "return\\rhere", "quote\\\"d", "back\\\\slash", "é", "日本",
-        "🦀", "<&>'", "\\u0001\\u001F\\u007F", "\\u0008\\u000C", "1", "01", "+1", "-1", "1.0", "-.5", "1.", ".", "1e0",
-        "1.E+2", ".5e-3", "e1", "1e", "+", "true", "false", "TRUE", "2020-01-01", "2020-01-01T00:00:00Z", "INF", "NaN",
-        "]]>", "  ", "\\u00A0",
+        "",
+        "a",
+        " a ",
+        "a,b",
+        "tab\\there",
+        "line\\nbreak",
+        "return\\rhere",
+        "quote\\\"d",
+        "back\\\\slash",
+        "é",
+        "日本",
+        "🦀",
+        "<&>'",
+        "\\u0001\\u001F\\u007F",
+        "\\u0008\\u000C",
+        "1",
+        "01",
+        "+1",
+        "-1",
+        "1.0",
+        "-.5",
+        "1.",
+        ".",
+        "1e0",
+        "1.E+2",
+        ".5e-3",
+        "e1",
+        "1e",
+        "+",
+        "true",
+        "false",
+        "TRUE",
+        "2020-01-01",
+        "2020-01-01T00:00:00Z",
+        "INF",
+        "NaN",
+        "]]>",
+        "  ",
+        "\\u00A0",
     ];
     let annotations = [
         "",
@@ -110,7 +145,12 @@ fn fast_writers_write_what_sparesults_writes() {
     // More terms than a batch, the arena and the table of the cells hold, and one that comes again all the time.
     for index in 0..12_000 {
         writeln!(text, "<e:many/{index}> <e:q> <e:again> .").unwrap();
-        writeln!(text, "<e:many/{index}> <e:r> \"{}{index}\" .", "long ".repeat(40)).unwrap();
+        writeln!(
+            text,
+            "<e:many/{index}> <e:r> \"{}{index}\" .",
+            "long ".repeat(40)
+        )
+        .unwrap();
     }
     let store = store(&text);
     let snapshot = store.snapshot();
@@ -149,10 +189,15 @@ fn first_difference(found: &str, expected: &str) -> String {
         .position(|(a, b)| a != b)
         .unwrap_or(found.len().min(expected.len()));
     let near = |text: &str| {
-        let bytes = &text.as_bytes()[at.saturating_sub(40).min(text.len())..(at + 40).min(text.len())];
+        let bytes =
+            &text.as_bytes()[at.saturating_sub(40).min(text.len())..(at + 40).min(text.len())];
         String::from_utf8_lossy(bytes).into_owned()
     };
-    format!("at byte {at}: {:?} instead of {:?}", near(found), near(expected))
+    format!(
+        "at byte {at}: {:?} instead of {:?}",
+        near(found),
+        near(expected)
+    )
 }
 
 #[test]
@@ -177,9 +222,17 @@ fn a_table_is_aligned_and_counts_its_rows() {
          <e:li>          \"李\\nnew\"\n\
          (2 rows)\n"
     );
-    let one = ours(&snapshot, "SELECT ?x WHERE { ?x <e:knows> ?y }", 1, ResultFormat::Table);
+    let one = ours(
+        &snapshot,
+        "SELECT ?x WHERE { ?x <e:knows> ?y }",
+        1,
+        ResultFormat::Table,
+    );
     assert!(one.ends_with("(1 row)\n"), "{one}");
-    assert_eq!(ours(&snapshot, "ASK { ?x <e:knows> ?y }", 1, ResultFormat::Table), "true\n");
+    assert_eq!(
+        ours(&snapshot, "ASK { ?x <e:knows> ?y }", 1, ResultFormat::Table),
+        "true\n"
+    );
 }
 
 #[test]
@@ -214,20 +267,28 @@ fn a_writer_that_refuses_is_an_error() {
     for format in ResultFormat::ALL {
         let results = execute(&store.snapshot(), "SELECT * WHERE { ?s ?p ?o }", 1024);
         let error = results.write(format, Full).expect_err(format.name());
-        assert!(error.to_string().starts_with("cannot write the results"), "{error}");
+        assert!(
+            error.to_string().starts_with("cannot write the results"),
+            "{error}"
+        );
     }
 }
 
 #[test]
 fn rows_come_as_terms_too() {
     let store = store("<e:s> <e:p> \"1\"^^<http://www.w3.org/2001/XMLSchema#integer> .");
-    let QueryResults::Solutions(mut solutions) =
-        execute(&store.snapshot(), "SELECT ?o ?missing WHERE { ?s ?p ?o }", 1024)
-    else {
+    let QueryResults::Solutions(mut solutions) = execute(
+        &store.snapshot(),
+        "SELECT ?o ?missing WHERE { ?s ?p ?o }",
+        1024,
+    ) else {
         panic!("a SELECT");
     };
     let solution = solutions.next().expect("a row").expect("an answer");
-    assert_eq!(solution.get("o"), Some(&Term::from(oxrdf::Literal::from(1))));
+    assert_eq!(
+        solution.get("o"),
+        Some(&Term::from(oxrdf::Literal::from(1)))
+    );
     assert_eq!(solution.get("missing"), None);
     assert!(solutions.next().is_none());
     assert!(solutions.next().is_none());

@@ -1,6 +1,6 @@
 //! `quadrille dump`.
 
-use super::{Failure, StoreArgument};
+use super::{Failure, StoreArgument, iri};
 use clap::Args;
 use oxrdf::{GraphName, NamedNode, NamedOrBlankNode, Quad, Term};
 use oxrdfio::{RdfFormat, RdfSerializer};
@@ -18,11 +18,11 @@ const CHUNK_QUADS: usize = 8192;
 pub struct Dump {
     #[command(flatten)]
     store: StoreArgument,
-    /// The syntax: nq, nt, trig, ttl, rdf, jsonld; by default what the file's extension says, or nq.
+    /// The syntax: nq, nt, trig, ttl, rdf, jsonld; by default what the file's extension says, or nq for standard output.
     #[arg(long, value_parser = format)]
     format: Option<RdfFormat>,
-    /// Only this graph; `default` is the default graph. A syntax without graphs needs one.
-    #[arg(long, value_name = "IRI|default")]
+    /// Only this graph; `default` is the default graph. A syntax without graphs needs one if the store has named graphs.
+    #[arg(long, value_name = "IRI|default", value_parser = graph)]
     graph: Option<String>,
     /// Write to this file instead of standard output; it is complete, or not there.
     #[arg(long, value_name = "FILE")]
@@ -34,31 +34,53 @@ fn format(name: &str) -> Result<RdfFormat, String> {
         .ok_or_else(|| format!("{name:?} is no syntax; write nq, nt, trig, ttl, rdf or jsonld"))
 }
 
+fn graph(name: &str) -> Result<String, String> {
+    if name == "default" {
+        Ok(name.to_owned())
+    } else {
+        iri(name)
+    }
+}
+
 impl Dump {
     /// Writes the quads.
     pub fn run(self) -> Result<(), Failure> {
-        let by_name = self.out.as_ref().and_then(|path| path.extension()?.to_str());
-        let format = self
-            .format
-            .or_else(|| by_name.and_then(RdfFormat::from_extension))
-            .unwrap_or(RdfFormat::NQuads);
+        let format = match (self.format, &self.out) {
+            (Some(format), _) => format,
+            (None, None) => RdfFormat::NQuads,
+            (None, Some(path)) => {
+                let extension = path.extension().and_then(|extension| extension.to_str());
+                extension
+                    .and_then(RdfFormat::from_extension)
+                    .ok_or_else(|| {
+                        format!(
+                            "{}: its name tells no syntax; say which one (--format)",
+                            path.display()
+                        )
+                    })?
+            }
+        };
         let snapshot = self.store.read()?.snapshot();
-        let graph = self.graph.as_deref().map(|name| selected(&snapshot, name)).transpose()?;
-        if graph.is_none() && !format.supports_datasets() && !snapshot.named_graphs()?.is_empty() {
+        let graphs = selected(&snapshot, self.graph.as_deref())?;
+        if self.graph.is_none()
+            && !format.supports_datasets()
+            && !snapshot.named_graphs()?.is_empty()
+        {
             return Err(format!(
                 "the store has named graphs, and {format} has none: choose one with --graph"
             )
             .into());
         }
         match &self.out {
-            None => write(&snapshot, graph, format, BufWriter::new(stdout().lock())),
+            None => write(&snapshot, &graphs, format, BufWriter::new(stdout().lock())),
             Some(path) => {
                 let mut partial = path.clone().into_os_string();
                 partial.push(".partial");
                 let partial = PathBuf::from(partial);
                 let name = |error| format!("{}: {error}", partial.display());
                 let file = File::create(&partial).map_err(name)?;
-                let written = write(&snapshot, graph, format, BufWriter::new(file));
+                let written = write(&snapshot, &graphs, format, BufWriter::new(&file))
+                    .and_then(|()| Ok(file.sync_all().map_err(name)?));
                 if written.is_err() {
                     std::fs::remove_file(&partial).map_err(name)?;
                     return written;
@@ -69,19 +91,23 @@ impl Dump {
     }
 }
 
-/// The graph of a name; `None` inside if the store does not have it.
-fn selected(snapshot: &Snapshot, name: &str) -> Result<Option<GraphSelector>, Failure> {
+/// The graph of a name, none if the store does not have it; without a name, all graphs.
+fn selected(snapshot: &Snapshot, name: Option<&str>) -> Result<Vec<GraphSelector>, Failure> {
+    let Some(name) = name else {
+        return Ok(vec![GraphSelector::Default, GraphSelector::AnyNamed]);
+    };
     if name == "default" {
-        return Ok(Some(GraphSelector::Default));
+        return Ok(vec![GraphSelector::Default]);
     }
     let node = NamedNode::new(name).map_err(|error| format!("--graph {name}: {error}"))?;
-    Ok(snapshot.term_id(node.as_ref().into())?.map(GraphSelector::Named))
+    let id = snapshot.term_id(node.as_ref().into())?;
+    Ok(id.map(GraphSelector::Named).into_iter().collect())
 }
 
-/// Writes the quads of one graph, or of all.
+/// Writes the quads of these graphs.
 fn write(
     snapshot: &Snapshot,
-    graph: Option<Option<GraphSelector>>,
+    graphs: &[GraphSelector],
     format: RdfFormat,
     output: impl Write,
 ) -> Result<(), Failure> {
@@ -95,19 +121,19 @@ fn write(
     }
     let mut serializer = serializer.for_writer(output);
     let in_its_graph = format.supports_datasets();
-    let selectors = match graph {
-        None => vec![GraphSelector::Default, GraphSelector::AnyNamed],
-        Some(one) => one.into_iter().collect(),
-    };
-    for selector in selectors {
-        each_quad(snapshot, selector, &mut |mut quad| {
+    for &graph in graphs {
+        each_quad(snapshot, graph, &mut |mut quad| {
             if !in_its_graph {
                 quad.graph_name = GraphName::DefaultGraph;
             }
             Ok(serializer.serialize_quad(&quad)?)
         })?;
     }
-    serializer.finish()?.flush()?;
+    let mut output = serializer.finish()?;
+    if matches!(format, RdfFormat::RdfXml | RdfFormat::JsonLd { .. }) {
+        output.write_all(b"\n")?;
+    }
+    output.flush()?;
     Ok(())
 }
 
@@ -127,7 +153,9 @@ fn each_quad(
         GraphSelector::Default => Order::Spo,
         _ => Order::Gspo,
     };
-    let (prefix, bound) = pattern.prefix_in(order).expect("nothing but the graph is bound");
+    let (prefix, bound) = pattern
+        .prefix_in(order)
+        .expect("nothing but the graph is bound");
     let free = &order.columns()[bound..];
     let mut scan = snapshot.scan(&pattern, order, ColumnMask::ALL)?;
     let mut columns = Columns::with_capacity(free.len(), CHUNK_QUADS);
@@ -140,7 +168,12 @@ fn each_quad(
             return Ok(());
         }
         ids.clear();
-        for position in [Position::Subject, Position::Predicate, Position::Object, Position::Graph] {
+        for position in [
+            Position::Subject,
+            Position::Predicate,
+            Position::Object,
+            Position::Graph,
+        ] {
             match free.iter().position(|column| *column == position) {
                 Some(column) => ids.extend_from_slice(&columns.columns[column][..rows]),
                 None if graph == GraphSelector::Default => {}
@@ -151,8 +184,12 @@ fn each_quad(
         terms.resize(ids.len(), None);
         snapshot.terms(&ids, &mut |place, term| terms[place] = Some(term))?;
         for row in 0..rows {
-            let mut take = |column: usize| terms.get_mut(column * rows + row).and_then(Option::take);
-            each(quad(take(0), take(1), take(2), take(3)).ok_or("a term in a place it cannot have")?)?;
+            let mut take =
+                |column: usize| terms.get_mut(column * rows + row).and_then(Option::take);
+            each(
+                quad(take(0), take(1), take(2), take(3))
+                    .ok_or("a term in a place it cannot have")?,
+            )?;
         }
     }
 }

@@ -59,7 +59,11 @@ fn write(info: &StoreInfo, output: &mut impl Write) -> std::io::Result<()> {
     }
     let part = |output: &mut dyn Write, name: &str, size: &Size| {
         let bytes = size.bytes;
-        writeln!(output, "{name:<17} {bytes:>14} bytes {:>7.2} a quad", per_quad(size))
+        writeln!(
+            output,
+            "{name:<17} {bytes:>14} bytes {:>7.2} a quad",
+            per_quad(size)
+        )
     };
     for (order, size) in &info.files.orders {
         part(output, order, size)?;

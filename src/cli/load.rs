@@ -1,11 +1,16 @@
 //! `quadrille load`.
 
 use super::progress::Display;
-use super::{Failure, StoreArgument, size};
+use super::{Failure, StoreArgument, iri, say, size};
 use clap::{Args, ValueEnum};
 use quadrille::Store;
-use quadrille::load::{CancelFlag, Format, LoadOptions, OnError, WaitStrategy, discover, disk_shortage, load};
-use std::path::PathBuf;
+use quadrille::load::{
+    CancelFlag, Format, InputFile, LoadOptions, Location, OnError, WaitStrategy, discover,
+    disk_shortage, load,
+};
+use std::io::{Write, stdout};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
 /// The options of `load`.
 #[derive(Args)]
@@ -15,14 +20,15 @@ pub struct Load {
     /// Files and directories; `-` is standard input. Compressed ones (.gz .bz2 .xz .zst) are read as they are.
     #[arg(required = true, value_name = "FILE|DIR|-")]
     inputs: Vec<PathBuf>,
-    /// The syntax: nt, nq, ttl, trig, rdf, jsonld; by default what the file's extension says.
+    /// The syntax: nt, nq, ttl, trig, rdf, jsonld; by default what the file's extension says. Standard input
+    /// needs one; for the files of a directory their extensions decide.
     #[arg(long, value_parser = format)]
     format: Option<Format>,
     /// Put statements that name no graph into this one.
-    #[arg(long, value_name = "IRI")]
+    #[arg(long, value_name = "IRI", value_parser = iri)]
     graph: Option<String>,
-    /// The base of relative IRIs; by default the file's own `file://` IRI.
-    #[arg(long, value_name = "IRI")]
+    /// The base of relative IRIs; by default the file's own `file://` IRI, and none for standard input.
+    #[arg(long, value_name = "IRI", value_parser = iri)]
     base: Option<String>,
     /// Threads; by default as many as there are cores.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
@@ -30,20 +36,20 @@ pub struct Load {
     /// Threads that mainly insert; the others mainly parse. By default half of them.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(0..=1024))]
     inserters: Option<u16>,
-    /// Memory for terms and rows; more goes through temporary files. By default half of what is free.
+    /// Memory for terms and rows, such as 256MiB or 2G; what does not fit goes through temporary files. By default half of what is free.
     #[arg(long, value_name = "SIZE", value_parser = size::memory)]
     memory: Option<u64>,
     /// What to do with a statement that is not valid.
-    #[arg(long, value_enum, default_value_t = OnErrorArgument::Stop)]
+    #[arg(long, value_name = "ACTION", value_enum, default_value_t = OnErrorArgument::Stop)]
     on_error: OnErrorArgument,
     /// Write statements that were left out to this file, with the reasons (with `--on-error skip`).
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", requires = "on_error")]
     rejects: Option<PathBuf>,
     /// Keep IRIs and language tags that fit the syntax but not their RFCs.
     #[arg(long)]
     lenient: bool,
     /// How threads wait for each other: spin-park, park or spin.
-    #[arg(long, default_value_t = WaitStrategy::default())]
+    #[arg(long, value_name = "STRATEGY", default_value_t = WaitStrategy::default())]
     wait: WaitStrategy,
     /// The report at the end: for people on standard error, or as JSON on standard output.
     #[arg(long, value_enum, default_value_t = ReportArgument::Human)]
@@ -95,21 +101,59 @@ impl Load {
             options.memory = memory;
         }
         let inputs = discover(&self.inputs, self.format)?;
+        if self
+            .inputs
+            .iter()
+            .filter(|path| path.as_os_str() == "-")
+            .count()
+            > 1
+        {
+            return Err("standard input can be read only once".into());
+        }
+        if let Some(rejects) = &options.rejects {
+            check_rejects(rejects, &inputs)?;
+        }
         stop_on_signal(options.cancel.clone())?;
         let store = Store::open(&self.store.store)?;
         if let Some(missing) = disk_shortage(&store, &inputs)? {
-            eprintln!("quadrille: the disk may lack {} MiB for this load", (missing >> 20) + 1);
+            let missing = (missing >> 20) + 1;
+            say(format_args!(
+                "quadrille: the disk may lack {missing} MiB for this load"
+            ));
         }
         let display = Display::start(options.progress.clone());
         let result = load(&store, inputs, &options);
         display.finish();
         let report = result?;
         match self.report {
-            ReportArgument::Human => eprintln!("{report}"),
-            ReportArgument::Json => println!("{}", serde_json::to_string_pretty(&report)?),
+            ReportArgument::Human => say(report),
+            ReportArgument::Json => {
+                writeln!(stdout(), "{}", serde_json::to_string_pretty(&report)?)?;
+            }
         }
         Ok(())
     }
+}
+
+/// Refuses a rejects file that is one of the inputs: beginning to write it would empty it.
+fn check_rejects(rejects: &Path, inputs: &[InputFile]) -> Result<(), Failure> {
+    let identity = |path: &Path| {
+        std::fs::metadata(path)
+            .map(|file| (file.dev(), file.ino()))
+            .ok()
+    };
+    // A file that is not there yet is no input.
+    let Some(written) = identity(rejects) else {
+        return Ok(());
+    };
+    for input in inputs {
+        if let Location::Path(path) = &input.location
+            && identity(path) == Some(written)
+        {
+            return Err(format!("--rejects {}: this file is an input", rejects.display()).into());
+        }
+    }
+    Ok(())
 }
 
 /// Ctrl-C and termination cancel the load; a second one ends the process at once (the next open cleans up).

@@ -1,12 +1,12 @@
 //! `quadrille lubm`: the benchmark's generator, and the benchmark.
 
 use super::load::ReportArgument;
-use super::{Failure, size};
+use super::{Failure, say, size};
 use clap::{Args, Subcommand};
 use quadrille::load::{CancelFlag, LoadOptions};
 use quadrille_lubm::bench::{self, BenchOptions};
 use quadrille_lubm::{Destination, Format, GenerateOptions, generate};
-use std::io::stdout;
+use std::io::{Write, stdout};
 use std::num::NonZero;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -38,7 +38,12 @@ pub struct Generate {
     #[arg(long, value_name = "N")]
     universities: u32,
     /// The base seed.
-    #[arg(long, value_name = "S", default_value_t = 0, allow_negative_numbers = true)]
+    #[arg(
+        long,
+        value_name = "S",
+        default_value_t = 0,
+        allow_negative_numbers = true
+    )]
     seed: i32,
     /// The number of the first university.
     #[arg(long, value_name = "I", default_value_t = 0)]
@@ -74,9 +79,12 @@ impl Generate {
         let cancelled = Arc::clone(&options.cancelled);
         stop_on_signal(move || cancelled.swap(true, Ordering::Relaxed))?;
         let mut output = stdout();
-        let destination = if self.split {
+        let to_stdout = self.out.as_os_str() == "-";
+        let destination = if self.split && to_stdout {
+            return Err("--split writes files: --out must be a directory".into());
+        } else if self.split {
             Destination::Directory(self.out)
-        } else if self.out.as_os_str() == "-" {
+        } else if to_stdout {
             Destination::Stream(&mut output)
         } else {
             Destination::File(self.out)
@@ -85,12 +93,12 @@ impl Generate {
             Err(error) if error.is_broken_pipe() => return Ok(()),
             result => result?,
         };
-        eprintln!(
+        say(format_args!(
             "{} statements, {} bytes in {:.2} s",
             report.counts.statements,
             report.bytes,
             report.elapsed.as_secs_f64()
-        );
+        ));
         Ok(())
     }
 }
@@ -153,8 +161,10 @@ impl Bench {
             load,
         })?;
         match self.report {
-            ReportArgument::Human => println!("{report}"),
-            ReportArgument::Json => println!("{}", serde_json::to_string_pretty(&report)?),
+            ReportArgument::Human => writeln!(stdout(), "{report}")?,
+            ReportArgument::Json => {
+                writeln!(stdout(), "{}", serde_json::to_string_pretty(&report)?)?;
+            }
         }
         if report.is_right() {
             return Ok(());
@@ -172,4 +182,3 @@ fn stop_on_signal(stop: impl Fn() -> bool + Send + 'static) -> Result<(), Failur
     })?;
     Ok(())
 }
-

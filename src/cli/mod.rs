@@ -11,14 +11,22 @@ mod size;
 mod verify;
 
 use clap::{Args, Parser, Subcommand};
+use quadrille::model::NamedNode;
 use quadrille::{Store, StoreError};
 use std::error::Error;
+use std::fmt;
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// An RDF quad store with a parallel bulk loader and a SPARQL engine.
 #[derive(Parser)]
-#[command(name = "quadrille", version, max_term_width = 100)]
+#[command(
+    name = "quadrille",
+    version,
+    max_term_width = 100,
+    after_help = "Exit codes: 0 done, 1 the work failed (one line says why and where), 2 wrong usage."
+)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -80,9 +88,22 @@ pub fn run() -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(failure) => {
-            eprintln!("quadrille: {}", chain(&*failure));
+            say(format_args!("quadrille: {}", chain(&*failure)));
             ExitCode::FAILURE
         }
+    }
+}
+
+/// A line on standard error. If nobody takes it there is nobody else to tell, and the work is what it was.
+fn say(line: impl fmt::Display) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+/// An argument that is an absolute IRI.
+fn iri(text: &str) -> Result<String, String> {
+    match NamedNode::new(text) {
+        Ok(node) => Ok(node.into_string()),
+        Err(error) => Err(error.to_string()),
     }
 }
 

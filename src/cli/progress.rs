@@ -66,7 +66,11 @@ fn display(progress: &LoadProgress, ended: &AtomicBool) {
                 bar.set_style(style("{spinner} {msg}"));
                 bar.set_message(match phase {
                     Phase::Build => {
-                        format!("{}: {} orders written", phase.name(), progress.orders_written())
+                        format!(
+                            "{}: {} orders written",
+                            phase.name(),
+                            progress.orders_written()
+                        )
                     }
                     _ => phase.name().to_owned(),
                 });

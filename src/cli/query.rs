@@ -1,6 +1,6 @@
 //! `quadrille query`.
 
-use super::{Failure, StoreArgument};
+use super::{Failure, StoreArgument, iri, say};
 use clap::Args;
 use quadrille::sparql::{Query as SparqlQuery, QueryError, QueryOptions, ResultFormat};
 use std::fs;
@@ -14,23 +14,32 @@ pub struct Query {
     #[command(flatten)]
     store: StoreArgument,
     /// The query.
-    #[arg(required_unless_present = "file", conflicts_with = "file")]
-    query: Option<String>,
+    #[arg(
+        value_name = "QUERY",
+        required_unless_present = "file",
+        conflicts_with = "file"
+    )]
+    text: Option<String>,
     /// Read the query from this file.
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
     /// How results are written: table, tsv, csv, json, xml. By default a table on a terminal and TSV elsewhere.
-    #[arg(long, value_name = "FORMAT")]
+    #[arg(long, value_name = "FORMAT", value_parser = result_format)]
     results: Option<ResultFormat>,
     /// The base of relative IRIs in the query.
-    #[arg(long, value_name = "IRI")]
+    #[arg(long, value_name = "IRI", value_parser = iri)]
     base: Option<String>,
     /// Show the plan instead of running the query.
     #[arg(long)]
     explain: bool,
-    /// End the query with an error after so many seconds.
+    /// End the query with an error after so many seconds, such as 30 or 0.5.
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     timeout: Option<Duration>,
+}
+
+fn result_format(name: &str) -> Result<ResultFormat, String> {
+    name.parse()
+        .map_err(|error| format!("{error}; write table, tsv, csv, json or xml"))
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {
@@ -41,8 +50,8 @@ fn seconds(text: &str) -> Result<Duration, String> {
 impl Query {
     /// Asks the query.
     pub fn run(self) -> Result<(), Failure> {
-        let text = match (&self.query, &self.file) {
-            (Some(query), _) => query.clone(),
+        let text = match (&self.text, &self.file) {
+            (Some(text), _) => text.clone(),
             (None, Some(file)) => {
                 fs::read_to_string(file).map_err(|e| format!("{}: {e}", file.display()))?
             }
@@ -66,17 +75,26 @@ impl Query {
         } else {
             ResultFormat::Tsv
         });
+        // These end without one.
+        let end_line = match format {
+            ResultFormat::Json | ResultFormat::Xml => true,
+            ResultFormat::Tsv | ResultFormat::Csv => query.is_ask(),
+            ResultFormat::Table => false,
+        };
         let began = Instant::now();
         let results = query.execute(&snapshot, &options)?;
         match results.write(format, &mut output) {
             Ok(rows) if format == ResultFormat::Table && terminal => {
                 let seconds = began.elapsed().as_secs_f64();
-                eprintln!("{rows} row(s) in {seconds:.3} s");
+                say(format_args!("{rows} row(s) in {seconds:.3} s"));
             }
             Ok(_) => {}
             // Unwrapped, so that a closed pipe is seen for what it is.
             Err(QueryError::Write(error)) => return Err(error.into()),
             Err(error) => return Err(error.into()),
+        }
+        if end_line {
+            output.write_all(b"\n")?;
         }
         output.flush()?;
         Ok(())

@@ -29,7 +29,10 @@ pub fn parse(text: &str) -> Result<u64, String> {
 pub fn memory(text: &str) -> Result<u64, String> {
     let bytes = parse(text)?;
     if bytes < BUDGET_MINIMUM_BYTES {
-        return Err(format!("a load needs at least {} MiB", BUDGET_MINIMUM_BYTES >> 20));
+        return Err(format!(
+            "a load needs at least {} MiB",
+            BUDGET_MINIMUM_BYTES >> 20
+        ));
     }
     Ok(bytes)
 }

@@ -1,9 +1,10 @@
 //! `quadrille verify`.
 
-use super::{Failure, StoreArgument};
+use super::{Failure, StoreArgument, say};
 use clap::Args;
 use quadrille::store::io::file::FileStorage;
 use quadrille::store::verify::verify;
+use std::io::{Write, stdout};
 
 /// The options of `verify`.
 #[derive(Args)]
@@ -17,13 +18,17 @@ impl Verify {
     pub fn run(self) -> Result<(), Failure> {
         let report = verify(&FileStorage::open(&self.store.store)?);
         for problem in &report.problems {
-            eprintln!("{problem}");
+            say(problem);
         }
         if report.is_sound() {
-            println!(
+            writeln!(
+                stdout(),
                 "sound: {} quads, {} terms, {} files, {} bytes",
-                report.quads, report.terms, report.files, report.bytes
-            );
+                report.quads,
+                report.terms,
+                report.files,
+                report.bytes
+            )?;
             return Ok(());
         }
         Err(format!("{} problem(s) found", report.problems.len()).into())

@@ -137,13 +137,22 @@ impl Kind {
     ];
 
     /// The kind with this discriminant, if there is one.
-    pub fn from_u8(byte: u8) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| *kind as u8 == byte)
+    #[inline]
+    pub const fn from_u8(byte: u8) -> Option<Self> {
+        if (byte as usize) < BY_NUMBER.len() {
+            BY_NUMBER[byte as usize]
+        } else {
+            None
+        }
     }
 
     /// Whether the payload is an ordinal of a dictionary's bytes.
-    pub fn is_vocabulary(self) -> bool {
-        Self::VOCABULARY.contains(&self)
+    #[inline]
+    pub const fn is_vocabulary(self) -> bool {
+        matches!(
+            self,
+            Self::Iri | Self::Literal | Self::NumericLiteral | Self::TemporalLiteral
+        )
     }
 
     /// Whether the payload is the value itself.
@@ -156,6 +165,17 @@ impl Kind {
         (Self::Literal..=Self::DateTimeZoned).contains(&self)
     }
 }
+
+/// The kinds by their numbers: asking an id's kind is one load.
+const BY_NUMBER: [Option<Kind>; 1 << (u64::BITS - PAYLOAD_BITS)] = {
+    let mut table = [None; 1 << (u64::BITS - PAYLOAD_BITS)];
+    let mut place = 0;
+    while place < Kind::ALL.len() {
+        table[Kind::ALL[place] as usize] = Some(Kind::ALL[place]);
+        place += 1;
+    }
+    table
+};
 
 impl TermId {
     /// No term: an unbound variable, or the default graph.
@@ -226,5 +246,39 @@ impl fmt::Debug for TermId {
             Some(kind) => write!(f, "{kind:?}({})", self.payload()),
             None => write!(f, "TermId({:#x})", self.0),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_and_numbers_agree() {
+        assert!(Kind::ALL.is_sorted());
+        for byte in 0..=u8::MAX {
+            let expected = Kind::ALL.into_iter().find(|kind| *kind as u8 == byte);
+            assert_eq!(Kind::from_u8(byte), expected, "{byte}");
+        }
+        for kind in Kind::ALL {
+            assert_eq!(
+                kind.is_vocabulary(),
+                Kind::VOCABULARY.contains(&kind),
+                "{kind:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_id_is_its_kind_above_its_payload() {
+        for kind in Kind::ALL {
+            for payload in [0, 1, PAYLOAD_MAX] {
+                let id = TermId::new(kind, payload);
+                assert_eq!((id.kind(), id.payload()), (Some(kind), payload));
+                assert!((TermId::first_of(kind)..=TermId::last_of(kind)).contains(&id));
+            }
+        }
+        assert_eq!(TermId::MAX.kind(), None);
+        assert_eq!(TermId::new(Kind::Unbound, 0), TermId::UNBOUND);
     }
 }

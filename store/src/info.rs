@@ -32,7 +32,8 @@ pub struct StoreInfo {
     pub prefixes: BTreeMap<String, String>,
 }
 
-/// Numbers of terms. Values that stand in the ids themselves have no entry anywhere and are not counted.
+/// Numbers of terms. Values that stand in the ids themselves have no entry anywhere and are not
+/// counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 #[expect(missing_docs, reason = "the names of the kinds")]
 pub struct TermCounts {
@@ -92,7 +93,8 @@ impl Size {
 }
 
 impl Store {
-    /// What the store has, and the bytes that it takes by part. Milliseconds, but for one seek a named graph.
+    /// What the store has, and the bytes that it takes by part. Milliseconds, but for one seek a
+    /// named graph.
     pub fn info(&self) -> Result<StoreInfo> {
         let (manifest, snapshot) = self.manifest_and_snapshot();
         let mut files = FileSizes::default();
@@ -123,7 +125,9 @@ impl Store {
         let mut segments = Vec::with_capacity(manifest.segments.len());
         for (entry, predicates) in manifest.segments.iter().zip(snapshot.segment_predicates()) {
             let before = total.bytes;
-            for OrderEntry { order, bytes, .. } in entry.orders.iter().chain(&entry.tombstone_orders) {
+            for OrderEntry { order, bytes, .. } in
+                entry.orders.iter().chain(&entry.tombstone_orders)
+            {
                 files.orders.entry(order.name()).or_default().add(*bytes);
                 total.add(*bytes);
             }

@@ -1,10 +1,12 @@
-//! The plain way into a store: quads that lie in memory become a segment, in one thread and with nothing clever.
+//! The plain way into a store: quads that lie in memory become a segment, in one thread and with
+//! nothing clever.
 //!
-//! It is for a program that embeds a store and has a few quads at hand, and it is the twin that the parallel bulk
-//! loader is compared with. Memory: a few hundred bytes a quad.
+//! It is for a program that embeds a store and has a few quads at hand, and it is the twin that the
+//! parallel bulk loader is compared with. Memory: a few hundred bytes a quad.
 //!
-//! What always holds: afterwards either all quads are in the store, or none of those that were not there before.
-//! Blank node labels mean what they mean within one call: two calls never name the same node.
+//! What always holds: afterwards either all quads are in the store, or none of those that were not
+//! there before. Blank node labels mean what they mean within one call: two calls never name the
+//! same node.
 
 use crate::dictionary::{DictionaryWriter, SectionBuilder};
 use crate::error::{Result, StoreError};
@@ -59,7 +61,8 @@ impl Store {
 struct Naming<'a> {
     snapshot: &'a Snapshot,
     reservation: &'a SegmentReservation,
-    /// New terms of vocabulary kinds in term order: kind, lexical form, annotation; and the ids they get.
+    /// New terms of vocabulary kinds in term order: kind, lexical form, annotation; and the ids
+    /// they get.
     new: BTreeMap<(Kind, Vec<u8>, Vec<u8>), TermId>,
     blanks: HashMap<String, TermId>,
     triples: HashMap<[TermId; 3], TermId>,
@@ -90,7 +93,9 @@ impl<'a> Naming<'a> {
 
     fn meet_subject(&mut self, subject: &NamedOrBlankNode) -> Result<()> {
         match subject {
-            NamedOrBlankNode::NamedNode(node) => self.meet_key(Kind::Iri, node.as_str(), Vec::new()),
+            NamedOrBlankNode::NamedNode(node) => {
+                self.meet_key(Kind::Iri, node.as_str(), Vec::new())
+            }
             NamedOrBlankNode::BlankNode(_) => Ok(()),
         }
     }
@@ -226,7 +231,9 @@ impl<'a> Naming<'a> {
         }
         let triples = self.table.len();
         if triples > 0 {
-            self.table.finish(&**storage, &reservation.triples_path)?.sync()?;
+            self.table
+                .finish(&**storage, &reservation.triples_path)?
+                .sync()?;
         }
         let segment = write_segment(storage, &reservation.segment_path, inserts, &[])?;
         Ok(NewSegment {
@@ -263,7 +270,10 @@ fn write_dictionary(
     reservation: &SegmentReservation,
     terms: &BTreeMap<(Kind, Vec<u8>, Vec<u8>), TermId>,
 ) -> Result<()> {
-    let annotations: BTreeSet<&[u8]> = terms.keys().map(|(_, _, annotation)| &**annotation).collect();
+    let annotations: BTreeSet<&[u8]> = terms
+        .keys()
+        .map(|(_, _, annotation)| &**annotation)
+        .collect();
     let annotations: Vec<Box<[u8]>> = annotations.into_iter().map(Box::from).collect();
     let path = &reservation.dictionary_path;
     let mut writer =
@@ -276,7 +286,7 @@ fn write_dictionary(
                 .expect("all annotations are listed");
             section.push(lexical, annotation as u32);
         }
-        if section.len() > 0 {
+        if !section.is_empty() {
             writer.append(section.finish())?;
         }
     }
@@ -292,13 +302,20 @@ pub fn write_segment(
     inserts: &[Quad],
     tombstones: &[Quad],
 ) -> Result<SegmentEntry> {
-    let predicates: BTreeSet<TermId> =
-        inserts.iter().chain(tombstones).map(|quad| quad.predicate).collect();
+    let predicates: BTreeSet<TermId> = inserts
+        .iter()
+        .chain(tombstones)
+        .map(|quad| quad.predicate)
+        .collect();
     let predicates: Vec<TermId> = predicates.into_iter().collect();
     let writer = SegmentWriter::new(Arc::clone(storage), path, predicates);
     let mut statistics = Statistics::default();
     for default_graph in [true, false] {
-        let orders: &[Order] = if default_graph { &Order::DEFAULT_GRAPH } else { &Order::NAMED_GRAPHS };
+        let orders: &[Order] = if default_graph {
+            &Order::DEFAULT_GRAPH
+        } else {
+            &Order::NAMED_GRAPHS
+        };
         let counted = write_orders(&writer, orders, inserts, false)?;
         write_orders(&writer, orders, tombstones, true)?;
         if default_graph {
@@ -346,7 +363,12 @@ fn write_orders(
         file.sync()?;
         writer.add(*order, tombstones, &summary);
     }
-    Ok(GraphStatistics::from_observers(writer.predicates(), spo, pso, pos))
+    Ok(GraphStatistics::from_observers(
+        writer.predicates(),
+        spo,
+        pso,
+        pos,
+    ))
 }
 
 /// Rows column by column, as a writer of an order takes them.
@@ -356,7 +378,11 @@ fn columns_of(order: Order, rows: &[[TermId; 4]], predicates: &[TermId]) -> Vec<
         .map(|column| {
             let values = rows.iter().map(|row| row[column]);
             if Some(column) == predicate_column {
-                let rank = |id| predicates.binary_search(&id).expect("all predicates are listed");
+                let rank = |id| {
+                    predicates
+                        .binary_search(&id)
+                        .expect("all predicates are listed")
+                };
                 values.map(|id| rank(id) as u64).collect()
             } else {
                 values.map(TermId::bits).collect()

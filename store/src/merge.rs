@@ -2,13 +2,15 @@
 //!
 //! What always holds:
 //! * rows come out in strictly increasing order, each quad at most once;
-//! * of the layers that mention a quad the newest decides: an insert shows it, a tombstone hides it;
-//! * where a single layer has rows in the range, and no tombstones, the scan is that layer's cursor and nothing
-//!   more: no column is decoded for the merge's sake, no row is copied twice.
+//! * of the layers that mention a quad the newest decides: an insert shows it, a tombstone hides
+//!   it;
+//! * where a single layer has rows in the range, and no tombstones, the scan is that layer's cursor
+//!   and nothing more: no column is decoded for the merge's sake, no row is copied twice.
 //!
-//! A merge compares the heads of all sources only once for each *stretch*: the source with the smallest head
-//! gives all its rows below the next smallest head at once, found by doubling steps. Layers that hold different
-//! parts of a range, as loads one after another do, merge at nearly the speed of copying.
+//! A merge compares the heads of all sources only once for each *stretch*: the source with the
+//! smallest head gives all its rows below the next smallest head at once, found by doubling steps.
+//! Layers that hold different parts of a range, as loads one after another do, merge at nearly the
+//! speed of copying.
 
 use crate::error::Result;
 use crate::id::TermId;
@@ -16,13 +18,14 @@ use crate::index::{COLUMNS_MAX, ColumnMask, Columns, Cursor};
 use crate::run::gallop;
 use std::cmp::Ordering;
 
-/// Rows that a source is asked for at first; doubled at each fill up to [`SOURCE_ROWS_MAX`], so that a merge that
-/// is left after a few rows has not decoded many.
+/// Rows that a source is asked for at first; doubled at each fill up to [`SOURCE_ROWS_MAX`], so
+/// that a merge that is left after a few rows has not decoded many.
 const SOURCE_ROWS_MIN: usize = 32;
 /// The most rows that a source buffers.
 const SOURCE_ROWS_MAX: usize = 2048;
 
-/// A sorted stream of rows, see the module's head. `Send`, and independent of the snapshot it came from.
+/// A sorted stream of rows, see the module's head. `Send`, and independent of the snapshot it came
+/// from.
 pub struct Scan {
     inner: Inner,
 }
@@ -57,8 +60,8 @@ impl Scan {
         }
     }
 
-    /// A merge of cursors of all columns, oldest layer first. The cursors yield the `width` columns after a prefix of
-    /// `prefix_length`; there is at least one.
+    /// A merge of cursors of all columns, oldest layer first. The cursors yield the `width` columns
+    /// after a prefix of `prefix_length`; there is at least one.
     pub(crate) fn merge(
         sources: Vec<MergeSource>,
         prefix_length: usize,
@@ -75,9 +78,10 @@ impl Scan {
                 cursor: source.cursor,
                 tombstones: source.tombstones,
                 buffer: Columns::with_capacity(width, 0),
+                length: 0,
                 position: 0,
+                head: Row::default(),
                 next_fill: SOURCE_ROWS_MIN,
-                ended: false,
             })
             .collect();
         Self {
@@ -85,12 +89,13 @@ impl Scan {
                 sources,
                 width,
                 wanted,
+                ready: false,
             })),
         }
     }
 
-    /// Appends up to `max` rows to `out`, the columns after the bound prefix; returns how many, 0 at the end.
-    /// Columns that are not wanted stay as they are.
+    /// Appends up to `max` rows to `out`, the columns after the bound prefix; returns how many, 0
+    /// at the end. Columns that are not wanted stay as they are.
     pub fn fill(&mut self, out: &mut Columns, max: usize) -> Result<usize> {
         match &mut self.inner {
             Inner::Empty => Ok(0),
@@ -104,8 +109,8 @@ impl Scan {
         }
     }
 
-    /// Moves forward to the first row whose columns after the bound prefix are not below `key` (which may be shorter
-    /// than a row). Never moves backward; cheap when the target is near.
+    /// Moves forward to the first row whose columns after the bound prefix are not below `key`
+    /// (which may be shorter than a row). Never moves backward; cheap when the target is near.
     pub fn seek(&mut self, key: &[TermId]) -> Result<()> {
         match &mut self.inner {
             Inner::Empty | Inner::OneRow => Ok(()),
@@ -149,55 +154,57 @@ struct Merge {
     width: usize,
     /// The columns to give, counted after the prefix.
     wanted: Vec<usize>,
+    /// Whether each source has its next row in its buffer.
+    ready: bool,
 }
+
+/// A row; unbound behind the last column, so that rows of one merge compare as arrays.
+type Row = [TermId; COLUMNS_MAX];
 
 struct Buffered {
     cursor: Box<dyn Cursor>,
     tombstones: bool,
     buffer: Columns,
+    /// Rows in the buffer.
+    length: usize,
+    /// The next row's place in the buffer.
     position: usize,
+    /// The next row, if there is one in the buffer.
+    head: Row,
     next_fill: usize,
-    ended: bool,
 }
 
 impl Buffered {
-    fn length(&self) -> usize {
-        self.buffer.len()
-    }
-
-    fn head(&self, column: usize) -> TermId {
-        self.buffer.columns[column][self.position]
-    }
-
-    /// The head row; unbound behind the last column.
-    fn row(&self) -> [TermId; COLUMNS_MAX] {
-        let mut row = [TermId::UNBOUND; COLUMNS_MAX];
-        for (value, column) in row.iter_mut().zip(&self.buffer.columns) {
+    /// Moves past rows of the buffer; says whether there is a next row in it.
+    #[inline]
+    fn advance(&mut self, rows: usize) -> bool {
+        self.position += rows;
+        if self.position == self.length {
+            return false;
+        }
+        for (value, column) in self.head.iter_mut().zip(&self.buffer.columns) {
             *value = column[self.position];
         }
-        row
+        true
     }
 
-    /// Makes sure that there is a row in the buffer, or that the source has ended.
-    fn refill(&mut self) -> Result<()> {
-        if self.position < self.length() || self.ended {
-            return Ok(());
+    /// Gets more rows when the buffer has none left; says whether there is a next row.
+    fn refill(&mut self) -> Result<bool> {
+        if self.position == self.length {
+            self.buffer.clear();
+            (self.position, self.length) = (0, 0);
+            self.length = self.cursor.fill(&mut self.buffer, self.next_fill)?;
+            self.next_fill = (self.next_fill * 2).min(SOURCE_ROWS_MAX);
         }
-        self.buffer.clear();
-        self.position = 0;
-        self.ended = self.cursor.fill(&mut self.buffer, self.next_fill)? == 0;
-        self.next_fill = (self.next_fill * 2).min(SOURCE_ROWS_MAX);
-        Ok(())
+        Ok(self.advance(0))
     }
 
     fn seek(&mut self, key: &[TermId]) -> Result<()> {
         let columns = &self.buffer.columns[..key.len().min(self.buffer.columns.len())];
-        self.position = gallop(columns, self.position..self.buffer.len(), key);
-        if self.position < self.length() || self.ended {
+        self.position = gallop(columns, self.position..self.length, key);
+        if self.position < self.length {
             return Ok(());
         }
-        self.buffer.clear();
-        self.position = 0;
         self.next_fill = SOURCE_ROWS_MIN;
         self.cursor.seek(key)
     }
@@ -205,110 +212,104 @@ impl Buffered {
 
 impl Merge {
     fn seek(&mut self, key: &[TermId]) -> Result<()> {
-        self.sources.iter_mut().try_for_each(|source| source.seek(key))
+        self.ready = false;
+        self.sources
+            .iter_mut()
+            .try_for_each(|source| source.seek(key))
     }
 
     fn fill(&mut self, out: &mut Columns, max: usize) -> Result<usize> {
         let mut filled = 0;
         out.widen(self.width);
         while filled < max {
-            for source in &mut self.sources {
-                source.refill()?;
+            if !self.ready {
+                self.make_ready()?;
             }
-            self.sources.retain(|source| !source.ended);
-            filled += match self.choose() {
-                Some(choice) => self.take(&choice, out, max - filled),
-                None => break,
+            let Some(choice) = self.choose() else {
+                break;
             };
+            filled += self.take(&choice, out, max - filled);
         }
         Ok(filled)
     }
 
+    /// Fills buffers that have no row left, and removes the sources that have ended.
+    fn make_ready(&mut self) -> Result<()> {
+        let mut index = 0;
+        while index < self.sources.len() {
+            if self.sources[index].refill()? {
+                index += 1;
+            } else {
+                self.sources.remove(index);
+            }
+        }
+        self.ready = true;
+        Ok(())
+    }
+
     /// Finds the smallest head, whether other sources have it too, and the next smallest.
     fn choose(&self) -> Option<Choice> {
-        let mut sources = 0..self.sources.len();
-        let mut choice = Choice {
-            newest: sources.next()?,
-            tied: false,
-            next: None,
-        };
-        for index in sources {
-            match self.compare(index, choice.newest) {
+        let mut sources = self.sources.iter().map(|source| &source.head).enumerate();
+        let (mut newest, mut smallest) = sources.next()?;
+        let mut tied = false;
+        let mut next: Option<&Row> = None;
+        for (index, head) in sources {
+            match head.cmp(smallest) {
                 Ordering::Less => {
-                    choice = Choice {
-                        newest: index,
-                        tied: false,
-                        next: Some(choice.newest),
-                    };
+                    next = Some(smallest);
+                    (newest, smallest, tied) = (index, head, false);
                 }
-                Ordering::Equal => {
-                    // Sources stand oldest first, so the later one is newer.
-                    choice.newest = index;
-                    choice.tied = true;
-                }
+                // Sources stand oldest first, so the later one is newer.
+                Ordering::Equal => (newest, tied) = (index, true),
                 Ordering::Greater => {
-                    let closer = choice
-                        .next
-                        .is_none_or(|next| self.compare(index, next) == Ordering::Less);
-                    if closer {
-                        choice.next = Some(index);
+                    if next.is_none_or(|next| head < next) {
+                        next = Some(head);
                     }
                 }
             }
         }
-        Some(choice)
+        Some(Choice {
+            newest,
+            tied,
+            next: next.copied(),
+        })
     }
 
-    fn compare(&self, left: usize, right: usize) -> Ordering {
-        let (left, right) = (&self.sources[left], &self.sources[right]);
-        (0..self.width)
-            .map(|column| left.head(column).cmp(&right.head(column)))
-            .find(|ordering| ordering.is_ne())
-            .unwrap_or(Ordering::Equal)
-    }
-
-    /// Moves past the stretch that the choice decides; returns how many rows it gave, at most `max`.
+    /// Moves past the stretch that the choice decides; returns how many rows it gave, at most
+    /// `max`.
     fn take(&mut self, choice: &Choice, out: &mut Columns, max: usize) -> usize {
-        let start = self.sources[choice.newest].position;
-        let end = if choice.tied {
-            start + 1
-        } else {
-            self.end_of_stretch(choice)
+        let source = &mut self.sources[choice.newest];
+        let start = source.position;
+        let end = match choice.next {
+            // Others have this row, and decide what comes behind it.
+            _ if choice.tied => start + 1,
+            None => source.length,
+            Some(next) => {
+                let columns = &source.buffer.columns[..self.width];
+                gallop(columns, start + 1..source.length, &next[..self.width])
+            }
         };
-        let source = &self.sources[choice.newest];
-        let given = if source.tombstones {
-            0
+        let (moved, given) = if source.tombstones {
+            (end - start, 0)
         } else {
             let given = (end - start).min(max);
             for column in &self.wanted {
                 let rows = &source.buffer.columns[*column][start..start + given];
                 out.columns[*column].extend_from_slice(rows);
             }
-            given
+            (given, given)
         };
-        let moved = if source.tombstones { end - start } else { given };
         if choice.tied {
-            let key = self.sources[choice.newest].row();
-            for source in self.sources.iter_mut().filter(|source| source.row() == key) {
-                source.position += moved;
+            let row = source.head;
+            for source in &mut self.sources {
+                if source.head == row {
+                    self.ready &= source.advance(moved);
+                }
             }
         } else {
-            self.sources[choice.newest].position += moved;
+            self.ready &= source.advance(moved);
         }
         given
-    }
-
-    /// The first row in the buffer of the chosen source that is not below the next smallest head.
-    fn end_of_stretch(&self, choice: &Choice) -> usize {
-        let source = &self.sources[choice.newest];
-        let rows = source.position..source.length();
-        match choice.next {
-            None => rows.end,
-            Some(next) => {
-                let key = self.sources[next].row();
-                gallop(&source.buffer.columns[..self.width], rows, &key[..self.width])
-            }
-        }
     }
 }
 
@@ -317,6 +318,6 @@ struct Choice {
     newest: usize,
     /// Whether several have it.
     tied: bool,
-    /// The source with the smallest head above it.
-    next: Option<usize>,
+    /// The smallest head above it.
+    next: Option<Row>,
 }

@@ -1,10 +1,12 @@
-//! `Run`: a layer in memory, the quads that a few commits inserted and deleted, immutable and sorted.
+//! `Run`: a layer in memory, the quads that a few commits inserted and deleted, immutable and
+//! sorted.
 //!
-//! Each order is columns of ids, like an order's file without its packing. The quads are given in one order; the
-//! others are sorted when somebody first asks for them, since most runs are merged away before that.
+//! Each order is columns of ids, like an order's file without its packing. The quads are given in
+//! one order; the others are sorted when somebody first asks for them, since most runs are merged
+//! away before that.
 //!
-//! What always holds: a run never changes (a reader may hold it as long as it likes); no quad stands twice
-//! among its inserts or its tombstones, and none stands in both.
+//! What always holds: a run never changes (a reader may hold it as long as it likes); no quad
+//! stands twice among its inserts or its tombstones, and none stands in both.
 
 use crate::error::Result;
 use crate::id::TermId;
@@ -65,7 +67,10 @@ impl Run {
         wanted: ColumnMask,
     ) -> RunCursor {
         let rows = self.side(tombstones).order(order);
-        assert!(range.end <= rows.length as u64, "a range beyond the run's rows");
+        assert!(
+            range.end <= rows.length as u64,
+            "a range beyond the run's rows"
+        );
         RunCursor {
             range: range.start as usize..range.end as usize,
             rows: Arc::clone(rows),
@@ -75,7 +80,11 @@ impl Run {
     }
 
     fn side(&self, tombstones: bool) -> &SortedQuads {
-        if tombstones { &self.tombstones } else { &self.inserts }
+        if tombstones {
+            &self.tombstones
+        } else {
+            &self.inserts
+        }
     }
 }
 
@@ -101,7 +110,11 @@ impl SortedQuads {
 
     fn order(&self, order: Order) -> &Arc<SortedRows> {
         self.orders[order as usize].get_or_init(|| {
-            let base = if order.is_default_graph() { Order::Spo } else { Order::Gspo };
+            let base = if order.is_default_graph() {
+                Order::Spo
+            } else {
+                Order::Gspo
+            };
             if order == base {
                 return Arc::default();
             }
@@ -172,12 +185,24 @@ pub struct RunCursor {
     wanted: ColumnMask,
 }
 
+impl RunCursor {
+    /// The numbers of the rows that are still to come.
+    pub fn row_range(&self) -> Range<u64> {
+        self.range.start as u64..self.range.end as u64
+    }
+}
+
 impl Cursor for RunCursor {
     fn fill(&mut self, out: &mut Columns, max: usize) -> Result<usize> {
         let count = self.range.len().min(max);
         let taken = self.range.start..self.range.start + count;
         out.widen(self.rows.columns.len().saturating_sub(self.prefix_length));
-        let columns = self.rows.columns.iter().enumerate().skip(self.prefix_length);
+        let columns = self
+            .rows
+            .columns
+            .iter()
+            .enumerate()
+            .skip(self.prefix_length);
         for ((index, column), out) in columns.zip(&mut out.columns) {
             if self.wanted.contains(index) {
                 out.extend_from_slice(&column[taken.clone()]);
@@ -195,9 +220,13 @@ impl Cursor for RunCursor {
     }
 }
 
-/// The first row of the range whose columns are not below the key (`range.end` if there is none), found by
-/// steps that double from the range's start: cheap when it is near.
-pub(crate) fn gallop<C: AsRef<[TermId]>>(columns: &[C], range: Range<usize>, key: &[TermId]) -> usize {
+/// The first row of the range whose columns are not below the key (`range.end` if there is none),
+/// found by steps that double from the range's start: cheap when it is near.
+pub(crate) fn gallop<C: AsRef<[TermId]>>(
+    columns: &[C],
+    range: Range<usize>,
+    key: &[TermId],
+) -> usize {
     let below = |row: usize| {
         let values = columns.iter().map(|column| column.as_ref()[row]);
         values.cmp(key.iter().copied().take(columns.len())) == Ordering::Less
@@ -220,4 +249,90 @@ pub(crate) fn gallop<C: AsRef<[TermId]>>(columns: &[C], range: Range<usize>, key
         }
     }
     low
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::id::Kind;
+
+    fn id(number: u64) -> TermId {
+        TermId::new(Kind::Iri, number)
+    }
+
+    fn quad(subject: u64, predicate: u64, object: u64, graph: Option<u64>) -> Quad {
+        Quad {
+            subject: id(subject),
+            predicate: id(predicate),
+            object: id(object),
+            graph: graph.map_or(TermId::DEFAULT_GRAPH, id),
+        }
+    }
+
+    #[test]
+    fn galloping_finds_what_a_scan_finds() {
+        let columns: [Vec<TermId>; 2] = [
+            [1, 1, 1, 2, 2, 5, 5, 5, 5, 9].map(id).to_vec(),
+            [0, 3, 4, 0, 8, 1, 2, 3, 7, 9].map(id).to_vec(),
+        ];
+        for start in 0..=10 {
+            for end in start..=10 {
+                for first in 0..11 {
+                    for second in 0..10 {
+                        let key = [id(first), id(second)];
+                        for length in 0..=2 {
+                            let key = &key[..length];
+                            let below = |row: &usize| {
+                                columns[..length]
+                                    .iter()
+                                    .map(|column| column[*row])
+                                    .lt(key.iter().copied())
+                            };
+                            let expected = (start..end).find(|row| !below(row)).unwrap_or(end);
+                            let found = gallop(&columns[..length], start..end, key);
+                            assert_eq!(found, expected, "{start}..{end} {key:?}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn repeated_quads_count_once_and_graphs_are_apart() {
+        let quads = vec![
+            quad(3, 1, 2, None),
+            quad(1, 1, 2, None),
+            quad(3, 1, 2, None),
+            quad(3, 1, 2, Some(7)),
+            quad(3, 1, 2, Some(6)),
+        ];
+        let run = Run::new(quads, vec![quad(8, 8, 8, None)]);
+        for order in Order::DEFAULT_GRAPH {
+            assert_eq!((run.rows(order, false), run.rows(order, true)), (2, 1));
+        }
+        for order in Order::NAMED_GRAPHS {
+            assert_eq!((run.rows(order, false), run.rows(order, true)), (2, 0));
+        }
+        let mut cursor = run.cursor_rows(
+            Order::Spog,
+            false,
+            1,
+            run.row_range(Order::Spog, false, &[id(3)]),
+            ColumnMask::NONE.with(3),
+        );
+        let mut rows = Columns::default();
+        assert_eq!(cursor.fill(&mut rows, 10).expect("memory"), 2);
+        assert_eq!(rows.columns[2], [id(6), id(7)]);
+        assert!(rows.columns[0].is_empty(), "nobody wanted it");
+    }
+
+    #[test]
+    #[should_panic(expected = "inserted and deleted in one run")]
+    fn a_run_is_normalised() {
+        drop(Run::new(
+            vec![quad(1, 1, 1, None), quad(5, 1, 1, Some(2))],
+            vec![quad(5, 1, 1, Some(2)), quad(9, 1, 1, None)],
+        ));
+    }
 }

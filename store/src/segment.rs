@@ -1,9 +1,10 @@
-//! `Segment`: a layer on disk, one set of inserted quads and one of tombstones, each in all their orders.
+//! `Segment`: a layer on disk, one set of inserted quads and one of tombstones, each in all their
+//! orders.
 //!
 //! A segment is a directory of checked files that are written once:
 //!
 //! ```text
-//! segments/00000007/predicates       the sorted list whose ranks stand in the orders' predicate columns
+//! segments/00000007/predicates       the sorted list; the orders' predicate columns hold its ranks
 //! segments/00000007/statistics       see crate::statistics
 //! segments/00000007/spo ...          one file an order, see crate::index
 //! segments/00000007/spo.deleted ...  the same for tombstones
@@ -11,8 +12,8 @@
 //!
 //! The payload of `predicates` is the ids, `u64`, little-endian, strictly ascending.
 //!
-//! What always holds: an order without rows has no file; either all orders of the default graph have the same
-//! number of rows or none exists, and so for the named graphs.
+//! What always holds: an order without rows has no file; either all orders of the default graph
+//! have the same number of rows or none exists, and so for the named graphs.
 
 use crate::error::{Result, StoreError};
 use crate::id::TermId;
@@ -30,7 +31,8 @@ pub const PREDICATES_MAGIC: [u8; 8] = *b"QUADPRED";
 /// The version of the list's format.
 pub const PREDICATES_VERSION: u32 = 1;
 
-/// Writes a segment. Shared by the threads that write its orders: each takes an [`OrderWriter`] of its own.
+/// Writes a segment. Shared by the threads that write its orders: each takes an [`OrderWriter`] of
+/// its own.
 #[derive(Debug)]
 pub struct SegmentWriter {
     storage: Arc<dyn Storage>,
@@ -41,12 +43,16 @@ pub struct SegmentWriter {
 }
 
 impl SegmentWriter {
-    /// A segment in a directory that does not exist yet. `predicates` are all that its quads and tombstones have.
+    /// A segment in a directory that does not exist yet. `predicates` are all that its quads and
+    /// tombstones have.
     ///
     /// # Panics
     /// If the predicates are not strictly ascending.
     pub fn new(storage: Arc<dyn Storage>, path: &str, predicates: Vec<TermId>) -> Self {
-        assert!(predicates.is_sorted_by(|a, b| a < b), "predicates are ascending");
+        assert!(
+            predicates.is_sorted_by(|a, b| a < b),
+            "predicates are ascending"
+        );
         Self {
             storage,
             path: path.to_owned(),
@@ -82,19 +88,22 @@ impl SegmentWriter {
             order,
             path: order_path(&self.path, order, tombstones),
             rows: summary.rows,
-            // The summary's bytes are those of the payload; the file is measured when all are there.
+            // The summary's bytes are those of the payload; the file is measured when all are
+            // there.
             bytes: 0,
         });
     }
 
-    /// Writes the predicates and the statistics and makes the segment's directory durable. The entry's commit number is
-    /// given when it is published.
+    /// Writes the predicates and the statistics and makes the segment's directory durable. The
+    /// entry's commit number is given when it is published.
     ///
     /// # Panics
     /// If orders are missing or have different numbers of rows.
     pub fn finish(self, statistics: &Statistics) -> Result<SegmentEntry> {
-        let [mut orders, mut tombstone_orders] =
-            self.orders.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let [mut orders, mut tombstone_orders] = self
+            .orders
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
         orders.sort_by_key(|known| known.order);
         tombstone_orders.sort_by_key(|known| known.order);
         let (quads, tombstones) = (rows_of(&orders), rows_of(&tombstone_orders));
@@ -104,8 +113,7 @@ impl SegmentWriter {
             entry.bytes = file_length(storage, &entry.path)?;
         }
         let path = predicates_path(&self.path);
-        let mut list =
-            CheckedWriter::create(storage, &path, PREDICATES_MAGIC, PREDICATES_VERSION)?;
+        let mut list = CheckedWriter::create(storage, &path, PREDICATES_MAGIC, PREDICATES_VERSION)?;
         for predicate in &*self.predicates {
             list.write_all(&predicate.bits().to_le_bytes())?;
         }
@@ -133,7 +141,10 @@ impl SegmentWriter {
 fn rows_of(orders: &[OrderEntry]) -> GraphCounts {
     let rows = |graph_orders: &[Order]| {
         let rows = |order: &Order| {
-            orders.iter().find(|known| known.order == *order).map_or(0, |known| known.rows)
+            orders
+                .iter()
+                .find(|known| known.order == *order)
+                .map_or(0, |known| known.rows)
         };
         let first = rows(&graph_orders[0]);
         for order in graph_orders {
@@ -159,7 +170,8 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// Opens a segment: its files' heads are read, and the list of predicates; milliseconds whatever the size.
+    /// Opens a segment: its files' heads are read, and the list of predicates; milliseconds
+    /// whatever the size.
     ///
     /// # Errors
     /// If a file is missing, damaged, or does not have the rows that the description says.
@@ -207,7 +219,11 @@ impl Segment {
 
     /// The file of an order, if it has rows.
     pub fn order(&self, order: Order, tombstones: bool) -> Option<&OrderFile> {
-        let side = if tombstones { &self.tombstones } else { &self.inserts };
+        let side = if tombstones {
+            &self.tombstones
+        } else {
+            &self.inserts
+        };
         side[order as usize].as_ref()
     }
 
@@ -233,7 +249,10 @@ pub(crate) fn read_predicates(storage: &dyn Storage, path: &str) -> Result<Vec<T
     if !rest.is_empty() {
         return Err(list.damaged(list.len(), "not a list of ids"));
     }
-    let ids: Vec<TermId> = ids.iter().map(|id| TermId::from_bits(u64::from_le_bytes(*id))).collect();
+    let ids: Vec<TermId> = ids
+        .iter()
+        .map(|id| TermId::from_bits(u64::from_le_bytes(*id)))
+        .collect();
     match ids.windows(2).position(|pair| pair[0] >= pair[1]) {
         Some(place) => Err(list.damaged(place as u64 * 8, "predicates out of order")),
         None => Ok(ids),

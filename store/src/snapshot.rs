@@ -1,21 +1,22 @@
 //! `Snapshot`: a store as it was at one moment, for as long as somebody looks at it.
 //!
-//! A snapshot is the list of layers that were live, oldest first, and the dictionaries that name their terms; an
-//! `Arc` of them, so that it is cheap to clone and nothing that a writer does later can be seen through it.
-//! Files that were removed meanwhile stay readable: they are mapped.
+//! A snapshot is the list of layers that were live, oldest first, and the dictionaries that name
+//! their terms; an `Arc` of them, so that it is cheap to clone and nothing that a writer does later
+//! can be seen through it. Files that were removed meanwhile stay readable: they are mapped.
 //!
-//! What always holds: each layer inserts only quads that the older ones do not show, and deletes only quads that they
-//! do; so the number of rows in a range is the sum of inserts minus the sum of tombstones, exactly.
+//! What always holds: each layer inserts only quads that the older ones do not show, and deletes
+//! only quads that they do; so the number of rows in a range is the sum of inserts minus the sum of
+//! tombstones, exactly.
 
 pub mod terms;
 
 use crate::error::Result;
 use crate::id::TermId;
-use crate::index::{ColumnMask, Columns, Cursor};
+use crate::index::{ColumnMask, Columns, Cursor, OrderCursor};
 use crate::io::Storage;
 use crate::merge::{MergeSource, Scan};
 use crate::quad::{GraphSelector, Order, Pattern, Position, Quad};
-use crate::run::Run;
+use crate::run::{Run, RunCursor};
 use crate::segment::Segment;
 use crate::statistics::Statistics;
 use crate::triple_table::TripleTable;
@@ -63,51 +64,132 @@ impl Layer {
         }
     }
 
-    /// The numbers of the rows that begin with a prefix.
-    fn range(&self, order: Order, tombstones: bool, prefix: &[TermId]) -> Result<Range<u64>> {
-        match self {
-            Self::Segment(segment) => match segment.order(order, tombstones) {
-                Some(file) => file.row_range(prefix),
-                None => Ok(0..0),
-            },
-            Self::Run(run) => Ok(run.row_range(order, tombstones, prefix)),
-        }
-    }
-
     fn count(&self, order: Order, tombstones: bool, prefix: &[TermId]) -> Result<u64> {
-        let range = self.range(order, tombstones, prefix)?;
-        Ok(range.end - range.start)
-    }
-
-    /// A cursor over rows that begin with a prefix, of which there are some.
-    fn cursor(&self, stretch: &Stretch, prefix: &[TermId], wanted: ColumnMask) -> Box<dyn Cursor> {
-        let Stretch {
-            order,
-            tombstones,
-            ref rows,
-        } = *stretch;
         match self {
-            Self::Segment(segment) => {
-                let file = segment.order(order, tombstones).expect("a range of rows");
-                Box::new(file.cursor_rows(prefix, rows.clone(), wanted))
-            }
+            Self::Segment(segment) => segment
+                .order(order, tombstones)
+                .map_or(Ok(0), |file| file.count(prefix)),
             Self::Run(run) => {
-                Box::new(run.cursor_rows(order, tombstones, prefix.len(), rows.clone(), wanted))
+                let rows = run.row_range(order, tombstones, prefix);
+                Ok(rows.end - rows.start)
             }
         }
     }
 }
 
-/// A range of rows of one layer.
-struct Stretch {
+/// The rows that one layer's inserts or tombstones have in a range.
+struct Source<'a> {
+    layer: &'a Layer,
     order: Order,
     tombstones: bool,
-    rows: Range<u64>,
+    cursor: LayerCursor,
 }
 
-/// The order to scan a pattern in: one that begins with the pattern's bound positions and then, if `sorted_by` names
-/// a free position, has that one, so that the rows come out sorted by it. `None` if no order does that
-/// (some sorts by graph, or within one named graph).
+enum LayerCursor {
+    Segment(OrderCursor),
+    Run(RunCursor),
+}
+
+impl<'a> Source<'a> {
+    /// Opens a cursor over the rows that begin with a prefix; `None` if there are none.
+    fn open(
+        layer: &'a Layer,
+        order: Order,
+        tombstones: bool,
+        prefix: &[TermId],
+        wanted: ColumnMask,
+    ) -> Result<Option<Self>> {
+        let cursor = match layer {
+            Layer::Segment(segment) => match segment.order(order, tombstones) {
+                Some(file) => LayerCursor::Segment(file.cursor_wanting(prefix, wanted)?),
+                None => return Ok(None),
+            },
+            Layer::Run(run) => {
+                let rows = run.row_range(order, tombstones, prefix);
+                let cursor = run.cursor_rows(order, tombstones, prefix.len(), rows, wanted);
+                LayerCursor::Run(cursor)
+            }
+        };
+        let source = Self {
+            layer,
+            order,
+            tombstones,
+            cursor,
+        };
+        Ok((!source.rows().is_empty()).then_some(source))
+    }
+
+    /// Another cursor, over some rows of the range.
+    fn part(&self, prefix: &[TermId], rows: Range<u64>, wanted: ColumnMask) -> Self {
+        let (order, tombstones) = (self.order, self.tombstones);
+        let cursor = match self.layer {
+            Layer::Segment(segment) => {
+                let file = segment.order(order, tombstones).expect("it was opened");
+                LayerCursor::Segment(file.cursor_rows(prefix, rows, wanted))
+            }
+            Layer::Run(run) => {
+                LayerCursor::Run(run.cursor_rows(order, tombstones, prefix.len(), rows, wanted))
+            }
+        };
+        Self { cursor, ..*self }
+    }
+
+    /// The numbers of the rows that are to come.
+    fn rows(&self) -> Range<u64> {
+        match &self.cursor {
+            LayerCursor::Segment(cursor) => cursor.row_range(),
+            LayerCursor::Run(cursor) => cursor.row_range(),
+        }
+    }
+
+    fn length(&self) -> u64 {
+        let rows = self.rows();
+        rows.end - rows.start
+    }
+
+    fn cursor_mut(&mut self) -> &mut dyn Cursor {
+        match &mut self.cursor {
+            LayerCursor::Segment(cursor) => cursor,
+            LayerCursor::Run(cursor) => cursor,
+        }
+    }
+
+    fn into_cursor(self) -> Box<dyn Cursor> {
+        match self.cursor {
+            LayerCursor::Segment(cursor) => Box::new(cursor),
+            LayerCursor::Run(cursor) => Box::new(cursor),
+        }
+    }
+
+    /// Where the rows can be cut into at most `parts` ranges of about one size: numbers of rows,
+    /// ascending.
+    fn cuts(&self, prefix: &[TermId], parts: usize) -> Result<Vec<u64>> {
+        let ranges = match self.layer {
+            Layer::Segment(segment) => {
+                let file = segment
+                    .order(self.order, self.tombstones)
+                    .expect("it was opened");
+                file.split(prefix, parts)?
+            }
+            Layer::Run(_) => {
+                let (rows, length) = (self.rows(), self.length());
+                let share = length.div_ceil(parts.max(1) as u64).max(1);
+                (0..length.div_ceil(share))
+                    .map(|part| rows.start + part * share..rows.end)
+                    .collect()
+            }
+        };
+        Ok(ranges
+            .into_iter()
+            .skip(1)
+            .map(|range| range.start)
+            .collect())
+    }
+}
+
+/// The order to scan a pattern in: one that begins with the pattern's bound positions and then, if
+/// `sorted_by` names a free position, has that one, so that the rows come out sorted by it. `None`
+/// if no order does that (some sorts by graph, or within one named graph).
 pub fn best_order(pattern: &Pattern, sorted_by: Option<Position>) -> Option<Order> {
     let orders: &[Order] = match pattern.graph {
         GraphSelector::Default => &Order::DEFAULT_GRAPH,
@@ -123,8 +205,8 @@ pub fn best_order(pattern: &Pattern, sorted_by: Option<Position>) -> Option<Orde
 impl Snapshot {
     /// This snapshot with a layer of changes on top, as the one who makes them sees it.
     ///
-    /// The run must be normalised against this snapshot: it inserts only quads that are absent and deletes only quads
-    /// that are present. Its terms must have ids.
+    /// The run must be normalised against this snapshot: it inserts only quads that are absent and
+    /// deletes only quads that are present. Its terms must have ids.
     pub fn with_run(&self, run: Arc<Run>) -> Self {
         let state = &*self.state;
         let mut layers = state.layers.clone();
@@ -144,8 +226,8 @@ impl Snapshot {
 
     /// The rows of a pattern in an order that begins with the pattern's bound positions.
     ///
-    /// The scan gives the columns behind the bound ones; of those, `wanted` (in the order's own column numbers) says
-    /// which are to be filled.
+    /// The scan gives the columns behind the bound ones; of those, `wanted` (in the order's own
+    /// column numbers) says which are to be filled.
     ///
     /// # Panics
     /// If the pattern's bound positions are not a prefix of the order ([`Pattern::prefix_in`]).
@@ -158,55 +240,110 @@ impl Snapshot {
         if width == 0 {
             return Ok(Scan::bound(self.contains(&order.quad(prefix))?));
         }
-        // Which layers have something in the range decides whether there is anything to merge.
-        let mut present = Vec::new();
+        let sources = self.sources(order, prefix, wanted)?;
+        Ok(scan_of(sources, prefix, width, wanted))
+    }
+
+    /// Cuts a scan into at most `parts` of about one size, for as many threads: one after the other
+    /// they give the rows of [`Snapshot::scan`]. Small scans have fewer parts, those without rows
+    /// none.
+    ///
+    /// # Panics
+    /// As [`Snapshot::scan`].
+    pub fn scan_parts(
+        &self,
+        pattern: &Pattern,
+        order: Order,
+        wanted: ColumnMask,
+        parts: usize,
+    ) -> Result<Vec<Scan>> {
+        let (prefix, length) = pattern
+            .prefix_in(order)
+            .expect("the bound positions are a prefix of the order");
+        let prefix = &prefix[..length];
+        let width = order.columns().len() - length;
+        if width == 0 {
+            return Ok(vec![self.scan(pattern, order, wanted)?]);
+        }
+        let mut sources = self.sources(order, prefix, ColumnMask::ALL)?;
+        let Some(largest) = sources.iter().max_by_key(|source| source.length()) else {
+            return Ok(Vec::new());
+        };
+        // The largest source is cut by number of rows, the others where its first row behind a cut
+        // belongs.
+        let mut starts: Vec<Vec<u64>> =
+            vec![sources.iter().map(|source| source.rows().start).collect()];
+        let mut row = Columns::default();
+        for cut in largest.cuts(prefix, parts)? {
+            let mut head = largest.part(prefix, cut..cut + 1, ColumnMask::ALL);
+            head.cursor_mut().fill(&mut row, 1)?;
+        }
+        for index in 0..row.len() {
+            let key: Vec<TermId> = row.columns[..width]
+                .iter()
+                .map(|column| column[index])
+                .collect();
+            let mut start = Vec::with_capacity(sources.len());
+            for source in &mut sources {
+                source.cursor_mut().seek(&key)?;
+                start.push(source.rows().start);
+            }
+            starts.push(start);
+        }
+        starts.push(sources.iter().map(|source| source.rows().end).collect());
+        let scans = starts.windows(2).map(|ends| {
+            let parts = sources
+                .iter()
+                .zip(ends[0].iter().zip(&ends[1]))
+                .filter(|(_, (start, end))| start < end)
+                .map(|(source, (start, end))| source.part(prefix, *start..*end, wanted))
+                .collect();
+            scan_of(parts, prefix, width, wanted)
+        });
+        Ok(scans.collect())
+    }
+
+    /// Cursors over what the layers have in a range, oldest layer first.
+    fn sources(
+        &self,
+        order: Order,
+        prefix: &[TermId],
+        wanted: ColumnMask,
+    ) -> Result<Vec<Source<'_>>> {
+        let mut sources = Vec::new();
         for layer in &self.state.layers {
             for tombstones in [false, true] {
-                let rows = layer.range(order, tombstones, prefix)?;
-                if !rows.is_empty() {
-                    let stretch = Stretch {
-                        order,
-                        tombstones,
-                        rows,
-                    };
-                    present.push((layer, stretch));
-                }
+                sources.extend(Source::open(layer, order, tombstones, prefix, wanted)?);
             }
         }
-        match &*present {
-            [] => Ok(Scan::empty()),
-            [(layer, stretch)] if !stretch.tombstones => {
-                Ok(Scan::one(layer.cursor(stretch, prefix, wanted)))
-            }
-            _ => {
-                let sources = present
-                    .iter()
-                    .map(|(layer, stretch)| MergeSource {
-                        cursor: layer.cursor(stretch, prefix, ColumnMask::ALL),
-                        tombstones: stretch.tombstones,
-                    })
-                    .collect();
-                Ok(Scan::merge(sources, length, width, wanted))
-            }
-        }
+        Ok(sources)
     }
 
     /// How many quads match a pattern: exact, without a scan.
     pub fn count(&self, pattern: &Pattern) -> Result<u64> {
         let order = best_order(pattern, None).expect("every pattern has an order");
-        let (prefix, length) = pattern.prefix_in(order).expect("that is what it was chosen for");
+        let (prefix, length) = pattern
+            .prefix_in(order)
+            .expect("that is what it was chosen for");
         let (mut inserted, mut deleted) = (0, 0);
         for layer in &self.state.layers {
             inserted += layer.count(order, false, &prefix[..length])?;
             deleted += layer.count(order, true, &prefix[..length])?;
         }
-        assert!(deleted <= inserted, "layers delete only what older ones show");
+        assert!(
+            deleted <= inserted,
+            "layers delete only what older ones show"
+        );
         Ok(inserted - deleted)
     }
 
     /// Whether a quad is in the store.
     pub fn contains(&self, quad: &Quad) -> Result<bool> {
-        let order = if quad.graph == TermId::DEFAULT_GRAPH { Order::Spo } else { Order::Gspo };
+        let order = if quad.graph == TermId::DEFAULT_GRAPH {
+            Order::Spo
+        } else {
+            Order::Gspo
+        };
         let row = order.row(quad);
         let row = &row[..order.columns().len()];
         // The newest layer that mentions the quad decides.
@@ -228,7 +365,11 @@ impl Snapshot {
     /// How many quads are in the graphs of an order.
     pub(crate) fn rows(&self, order: Order) -> u64 {
         let sum = |tombstones| -> u64 {
-            self.state.layers.iter().map(|layer| layer.rows(order, tombstones)).sum()
+            self.state
+                .layers
+                .iter()
+                .map(|layer| layer.rows(order, tombstones))
+                .sum()
         };
         sum(false) - sum(true)
     }
@@ -260,7 +401,8 @@ impl Snapshot {
         self.len() == 0
     }
 
-    /// All quads, those of the default graph first, then graph by graph. The iterator owns what it needs.
+    /// All quads, those of the default graph first, then graph by graph. The iterator owns what it
+    /// needs.
     pub fn quads(&self) -> Quads {
         Quads {
             snapshot: self.clone(),
@@ -316,6 +458,36 @@ impl Snapshot {
     pub fn prefixes(&self) -> &BTreeMap<String, String> {
         &self.state.prefixes
     }
+}
+
+/// The scan of sources whose cursors have the wanted columns. A merge needs all columns, so it
+/// opens them anew.
+fn scan_of(
+    mut sources: Vec<Source<'_>>,
+    prefix: &[TermId],
+    width: usize,
+    wanted: ColumnMask,
+) -> Scan {
+    if let [source] = &*sources
+        && !source.tombstones
+    {
+        return sources
+            .pop()
+            .map_or_else(Scan::empty, |source| Scan::one(source.into_cursor()));
+    }
+    if sources.is_empty() {
+        return Scan::empty();
+    }
+    let sources = sources
+        .into_iter()
+        .map(|source| MergeSource {
+            tombstones: source.tombstones,
+            cursor: source
+                .part(prefix, source.rows(), ColumnMask::ALL)
+                .into_cursor(),
+        })
+        .collect();
+    Scan::merge(sources, prefix.len(), width, wanted)
 }
 
 /// An iterator over all quads of a snapshot; ends after an error.

@@ -1,14 +1,17 @@
-//! `Store`: a directory (or memory) with its layers, opened for writing or for reading beside a writer.
+//! `Store`: a directory (or memory) with its layers, opened for writing or for reading beside a
+//! writer.
 //!
-//! Whoever reads takes a [`Snapshot`]: the current one lies behind a mutex that is held for the time of cloning an
-//! `Arc`, a few nanoseconds, never while files are written; so readers do not wait for writers. Whoever adds files
-//! takes a [`SegmentReservation`], writes them under its names, makes them durable and publishes them.
+//! Whoever reads takes a [`Snapshot`]: the current one lies behind a mutex that is held for the
+//! time of cloning an `Arc`, a few nanoseconds, never while files are written; so readers do not
+//! wait for writers. Whoever adds files takes a [`SegmentReservation`], writes them under its
+//! names, makes them durable and publishes them.
 //!
 //! What always holds:
-//! * The manifest names the live files. It is switched only after every file that it names is durable; after the
-//!   switch the snapshot is swapped. A failed publish leaves the store as it was.
-//! * One process writes a store (it holds the lock), and within it one reservation is out at a time, so that
-//!   ordinals are given once.
+//! * The manifest names the live files. It is switched only after every file that it names is
+//!   durable; after the switch the snapshot is swapped. A failed publish leaves the store as it
+//!   was.
+//! * One process writes a store (it holds the lock), and within it one reservation is out at a
+//!   time, so that ordinals are given once.
 //! * A store that was opened read-only takes no lock and changes and removes nothing.
 
 use crate::dictionary::Dictionary;
@@ -17,7 +20,9 @@ use crate::id::{Kind, PAYLOAD_MAX};
 use crate::io::file::FileStorage;
 use crate::io::memory::MemoryStorage;
 use crate::io::{Lock, Storage};
-use crate::manifest::{self, DictionaryEntry, Manifest, Ordinals, SegmentEntry, SwitchError, TripleTableEntry};
+use crate::manifest::{
+    self, DictionaryEntry, Manifest, Ordinals, SegmentEntry, SwitchError, TripleTableEntry,
+};
 use crate::segment::{Segment, file_length};
 use crate::snapshot::terms::Dictionaries;
 use crate::snapshot::{Layer, Snapshot, State};
@@ -26,8 +31,8 @@ use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// How often a read-only open reads the manifest anew because a file that it named has gone: a writer that
-/// replaces the manifest so often in so short a time does not exist.
+/// How often a read-only open reads the manifest anew because a file that it named has gone: a
+/// writer that replaces the manifest so often in so short a time does not exist.
 const READ_ONLY_ATTEMPTS: usize = 10;
 
 /// How a store is opened.
@@ -52,7 +57,7 @@ struct Inner {
     storage: Arc<dyn Storage>,
     mode: Mode,
     current: Mutex<Current>,
-    changes: Arc<Mutex<Changes>>,
+    changes: Mutex<Changes>,
     /// Held until the last clone of the store is gone.
     _lock: Option<Box<dyn Lock>>,
 }
@@ -67,8 +72,8 @@ struct Current {
 /// What writers agree on.
 #[derive(Debug)]
 struct Changes {
-    /// The number of the next files; above all that the manifest names, and all that were reserved since the store was
-    /// opened.
+    /// The number of the next files; above all that the manifest names, and all that were reserved
+    /// since the store was opened.
     next_file_number: u64,
     /// Whether a switch of the manifest failed so that a crash may leave the old or the new one.
     uncertain: bool,
@@ -76,10 +81,12 @@ struct Changes {
 }
 
 impl Store {
-    /// Opens a store for writing; makes one if the directory is missing or empty. Removes what a crash left over.
+    /// Opens a store for writing; makes one if the directory is missing or empty. Removes what a
+    /// crash left over.
     ///
     /// # Errors
-    /// [`StoreError::Locked`] if another process writes it, [`StoreError::NotAStore`] if there is something else.
+    /// [`StoreError::Locked`] if another process writes it, [`StoreError::NotAStore`] if there is
+    /// something else.
     pub fn open(path: &Path) -> Result<Self> {
         Self::with_storage(Arc::new(FileStorage::create(path)?), Mode::Create)
     }
@@ -104,6 +111,10 @@ impl Store {
 impl Store {
     /// A store in any storage.
     pub fn with_storage(storage: Arc<dyn Storage>, mode: Mode) -> Result<Self> {
+        if mode == Mode::Create {
+            // A directory that is somebody else's is refused before a lock file appears in it.
+            Manifest::load(&*storage)?;
+        }
         let lock = match mode {
             Mode::Create | Mode::Write => Some(storage.lock()?),
             Mode::ReadOnly => None,
@@ -130,11 +141,11 @@ impl Store {
                 storage,
                 mode,
                 current: Mutex::new(current),
-                changes: Arc::new(Mutex::new(Changes {
+                changes: Mutex::new(Changes {
                     next_file_number,
                     uncertain: false,
                     reserved: false,
-                })),
+                }),
                 _lock: lock,
             }),
         })
@@ -166,9 +177,9 @@ impl Store {
         (manifest, snapshot)
     }
 
-    /// Looks whether a writer has published something since a read-only store was opened, and shows it to the
-    /// snapshots that are taken from now on; says whether there was something. A store that is open for writing is always
-    /// up to date.
+    /// Looks whether a writer has published something since a read-only store was opened, and shows
+    /// it to the snapshots that are taken from now on; says whether there was something. A store
+    /// that is open for writing is always up to date.
     pub fn refresh(&self) -> Result<bool> {
         if self.inner.mode != Mode::ReadOnly {
             return Ok(false);
@@ -176,16 +187,13 @@ impl Store {
         let before = self.current().clone();
         let now = open_beside_writer(&self.inner.storage, Some(&before))?;
         let changed = now.manifest.generation > before.manifest.generation;
-        let mut current = self.current();
         // Another thread may have refreshed further meanwhile.
-        if now.manifest.generation > current.manifest.generation {
-            *current = now;
-        }
+        self.show(now);
         Ok(changed)
     }
 
-    /// Starts a change that adds files. One is possible at a time; dropping the reservation ends it, and removes the
-    /// files that were written under its names.
+    /// Starts a change that adds files. One is possible at a time; dropping the reservation ends
+    /// it, and removes the files that were written under its names.
     ///
     /// # Errors
     /// [`StoreError::ReadOnly`]; [`StoreError::Busy`] while another reservation is out.
@@ -220,22 +228,22 @@ impl Store {
             first_triple: manifest.next_triple,
             first_document: manifest.next_document,
             number,
-            storage: Arc::clone(&self.inner.storage),
-            changes: Arc::clone(&self.inner.changes),
+            store: self.clone(),
             keep_files: false,
         })
     }
 
-    /// Publishes what was written under a reservation's names: all of it, or on an error nothing. The files must be
-    /// durable; their directories are made so here.
+    /// Publishes what was written under a reservation's names: all of it, or on an error nothing.
+    /// The files must be durable; their directories are made so here.
     ///
     /// # Errors
-    /// Whatever the files refuse; the store is as it was then. Only if the very last step fails, the renaming of the
-    /// manifest or making it durable, is it not known which state a crash would leave: then this process goes on
-    /// showing the old one, and begins no other change ([`StoreError::Uncertain`]) until the store is opened again.
+    /// Whatever the files refuse; the store is as it was then. Only if the very last step fails,
+    /// the renaming of the manifest or making it durable, is it not known which state a crash would
+    /// leave: then this process goes on showing the old one, and begins no other change
+    /// ([`StoreError::Uncertain`]) until the store is opened again.
     pub fn publish(&self, mut reservation: SegmentReservation, new: NewSegment) -> Result<()> {
         assert!(
-            Arc::ptr_eq(&self.inner.changes, &reservation.changes),
+            Arc::ptr_eq(&self.inner, &reservation.store.inner),
             "a reservation is published in the store it came from"
         );
         let before = self.current().clone();
@@ -244,7 +252,7 @@ impl Store {
         match next.manifest.store(&*self.inner.storage) {
             Ok(()) => {
                 reservation.keep_files = true;
-                *self.current() = next;
+                self.show(next);
                 Ok(())
             }
             Err(error) => {
@@ -312,14 +320,26 @@ impl Store {
             storage.sync_directory(manifest::TRIPLE_TABLES)?;
         }
         if let Some(mut segment) = new.segment {
-            assert_eq!(segment.path, reservation.segment_path, "a segment under another name");
+            assert_eq!(
+                segment.path, reservation.segment_path,
+                "a segment under another name"
+            );
             manifest.commit += 1;
             segment.commit = manifest.commit;
             manifest.segments.push(segment);
-            storage.sync_directory(manifest::SEGMENTS)?;
         }
-        storage.sync_directory("")?;
         Ok(manifest)
+    }
+
+    /// Shows a newer state to the snapshots that are taken from now on.
+    fn show(&self, mut next: Current) {
+        let mut current = self.current();
+        if next.manifest.generation > current.manifest.generation {
+            std::mem::swap(&mut *current, &mut next);
+        }
+        // What was shown before is dropped after the lock: it may take time to unmap its files.
+        drop(current);
+        drop(next);
     }
 
     fn current(&self) -> MutexGuard<'_, Current> {
@@ -350,8 +370,8 @@ pub struct SegmentReservation {
     /// The number of the next document.
     pub first_document: u64,
     number: u64,
-    storage: Arc<dyn Storage>,
-    changes: Arc<Mutex<Changes>>,
+    /// Keeps the lock: nobody else gives out the same names while these files are written.
+    store: Store,
     /// Set once a manifest may name the files.
     keep_files: bool,
 }
@@ -359,12 +379,16 @@ pub struct SegmentReservation {
 impl Drop for SegmentReservation {
     fn drop(&mut self) {
         if !self.keep_files {
-            for path in [&self.segment_path, &self.dictionary_path, &self.triples_path] {
+            for path in [
+                &self.segment_path,
+                &self.dictionary_path,
+                &self.triples_path,
+            ] {
                 // What cannot be removed now is removed when the store is next opened for writing.
-                drop(self.storage.remove(path));
+                drop(self.store.inner.storage.remove(path));
             }
         }
-        lock(&self.changes).reserved = false;
+        lock(&self.store.inner.changes).reserved = false;
     }
 }
 
@@ -381,7 +405,8 @@ pub struct NewSegment {
     pub blank_nodes: u64,
     /// How many numbers of documents were used, from the reservation's first.
     pub documents: u64,
-    /// Prefixes to remember for output, name (without the colon) and IRI, see [`Manifest::remember_prefix`].
+    /// Prefixes to remember for output, name (without the colon) and IRI, see
+    /// [`Manifest::remember_prefix`].
     pub prefixes: Vec<(String, String)>,
 }
 
@@ -416,10 +441,12 @@ fn open_current(
     };
     let mut layers = Vec::with_capacity(manifest.segments.len());
     for entry in &manifest.segments {
-        layers.push(Layer::Segment(match before.and_then(|before| before.segment(entry)) {
-            Some(segment) => segment,
-            None => Arc::new(Segment::open(&**storage, entry.clone())?),
-        }));
+        layers.push(Layer::Segment(
+            match before.and_then(|before| before.segment(entry)) {
+                Some(segment) => segment,
+                None => Arc::new(Segment::open(&**storage, entry.clone())?),
+            },
+        ));
     }
     let mut dictionaries = Vec::with_capacity(manifest.dictionaries.len());
     for entry in &manifest.dictionaries {
@@ -433,7 +460,10 @@ fn open_current(
                 && (count == 0 || dictionary.first(kind) == entry.first_ordinals.get(kind))
         });
         if !agrees {
-            return Err(damaged(&entry.path, "other ordinals than the manifest says"));
+            return Err(damaged(
+                &entry.path,
+                "other ordinals than the manifest says",
+            ));
         }
         dictionaries.push(dictionary);
     }
@@ -444,7 +474,10 @@ fn open_current(
             None => TripleTable::open(&**storage, &entry.path)?,
         };
         if (table.first(), table.rows()) != (entry.first, entry.count) {
-            return Err(damaged(&entry.path, "other ordinals than the manifest says"));
+            return Err(damaged(
+                &entry.path,
+                "other ordinals than the manifest says",
+            ));
         }
         triple_tables.push(table);
     }
@@ -470,25 +503,37 @@ fn open_current(
 
 impl Current {
     fn segment(&self, entry: &SegmentEntry) -> Option<Arc<Segment>> {
-        self.snapshot.state.layers.iter().find_map(|layer| match layer {
-            Layer::Segment(segment) if segment.entry() == entry => Some(Arc::clone(segment)),
-            _ => None,
-        })
+        self.snapshot
+            .state
+            .layers
+            .iter()
+            .find_map(|layer| match layer {
+                Layer::Segment(segment) if segment.entry() == entry => Some(Arc::clone(segment)),
+                _ => None,
+            })
     }
 
     fn dictionary(&self, entry: &DictionaryEntry) -> Option<Dictionary> {
-        let place = self.manifest.dictionaries.iter().position(|known| known == entry)?;
+        let place = self
+            .manifest
+            .dictionaries
+            .iter()
+            .position(|known| known == entry)?;
         Some(self.snapshot.state.dictionaries.list()[place].clone())
     }
 
     fn triple_table(&self, entry: &TripleTableEntry) -> Option<TripleTable> {
-        let place = self.manifest.triple_tables.iter().position(|known| known == entry)?;
+        let place = self
+            .manifest
+            .triple_tables
+            .iter()
+            .position(|known| known == entry)?;
         Some(self.snapshot.state.triple_tables[place].clone())
     }
 }
 
-/// Opens the current state without a lock. A writer may replace the manifest at any time and then remove files that only
-/// the old one named; so when a file has gone, the manifest is read again.
+/// Opens the current state without a lock. A writer may replace the manifest at any time and then
+/// remove files that only the old one named; so when a file has gone, the manifest is read again.
 fn open_beside_writer(storage: &Arc<dyn Storage>, before: Option<&Current>) -> Result<Current> {
     let mut attempt = 1;
     loop {

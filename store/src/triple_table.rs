@@ -1,5 +1,5 @@
-//! The tables of triple terms (RDF 1.2): a triple term's id is an ordinal, its row here says which three terms
-//! it is made of.
+//! The tables of triple terms (RDF 1.2): a triple term's id is an ordinal, its row here says which
+//! three terms it is made of.
 //!
 //! # Byte map
 //!
@@ -16,8 +16,9 @@
 //! sorted rows-1
 //! ```
 //!
-//! What always holds: no triple stands in two rows, in this table or another one of the store; a triple term inside
-//! a row has a smaller ordinal than the row itself (inner ones first), so that no term contains itself.
+//! What always holds: no triple stands in two rows, in this table or another one of the store; a
+//! triple term inside a row has a smaller ordinal than the row itself (inner ones first), so that
+//! no term contains itself.
 
 use crate::error::{Result, StoreError};
 use crate::id::{Kind, PAYLOAD_MAX, TermId};
@@ -121,7 +122,10 @@ impl TripleTable {
         if expected != Some(file.len()) {
             return Err(file.damaged(NUMBER_BYTES, "the number of rows does not fit the length"));
         }
-        if first.checked_add(rows).is_none_or(|end| end > PAYLOAD_MAX + 1) {
+        if first
+            .checked_add(rows)
+            .is_none_or(|end| end > PAYLOAD_MAX + 1)
+        {
             return Err(file.damaged(0, "ordinals beyond what an id can hold"));
         }
         Ok(Self { file, first, rows })
@@ -169,15 +173,17 @@ impl TripleTable {
         Ok(None)
     }
 
-    /// Checks every checksum, that inner triple terms come first, that the sorted part is sorted, and calls `each` with every
-    /// row and where it stands in the payload.
+    /// Checks every checksum, that inner triple terms come first, that the sorted part is sorted,
+    /// and calls `each` with every row and where it stands in the payload.
     pub fn verify(&self, each: &mut dyn FnMut(u64, [TermId; 3])) -> Result<()> {
         self.file.verify()?;
         for row in 0..self.rows {
             let triple = self.row(row)?;
             let offset = HEADER_BYTES + row * ROW_BYTES;
             if !triple.iter().all(|part| is_before(*part, self.first + row)) {
-                return Err(self.file.damaged(offset, "a triple term inside an earlier one"));
+                return Err(self
+                    .file
+                    .damaged(offset, "a triple term inside an earlier one"));
             }
             each(offset, triple);
         }
@@ -212,7 +218,9 @@ impl TripleTable {
         let offset = self.sorted_offset(index);
         let row = number(&self.file, offset)?;
         if row >= self.rows {
-            return Err(self.file.damaged(offset, "a row that the table does not have"));
+            return Err(self
+                .file
+                .damaged(offset, "a row that the table does not have"));
         }
         Ok(row)
     }
@@ -228,7 +236,9 @@ fn number(file: &CheckedFile, offset: u64) -> Result<u64> {
         return Err(file.damaged(0, "shorter than the head of a table"));
     }
     let bytes = file.bytes(offset..offset + NUMBER_BYTES)?;
-    Ok(u64::from_le_bytes(bytes.try_into().expect("eight bytes were asked for")))
+    Ok(u64::from_le_bytes(
+        bytes.try_into().expect("eight bytes were asked for"),
+    ))
 }
 
 #[cfg(test)]
@@ -248,7 +258,10 @@ mod tests {
             let id = writer.push(*triple).expect("there is room");
             assert_eq!(id, TermId::new(Kind::Triple, first + place as u64));
         }
-        writer.finish(&storage, "t").and_then(Unsynced::sync).expect("memory takes it");
+        writer
+            .finish(&storage, "t")
+            .and_then(Unsynced::sync)
+            .expect("memory takes it");
         let table = TripleTable::open(&storage, "t").expect("just written");
         (storage, table)
     }
@@ -286,13 +299,18 @@ mod tests {
             assert_eq!(table.triple(id).expect("a row"), *triple);
             assert_eq!(table.id(triple).expect("can be read"), Some(id));
         }
-        assert_eq!(table.id(&[iri(0), iri(9), iri(0)]).expect("can be read"), None);
+        assert_eq!(
+            table.id(&[iri(0), iri(9), iri(0)]).expect("can be read"),
+            None
+        );
         for absent in [999, 1_500] {
             assert!(!table.contains(TermId::new(Kind::Triple, absent)));
         }
         assert!(!table.contains(iri(1_000)));
         let mut rows = Vec::new();
-        table.verify(&mut |_, triple| rows.push(triple)).expect("sound");
+        table
+            .verify(&mut |_, triple| rows.push(triple))
+            .expect("sound");
         assert_eq!(rows, triples);
     }
 
@@ -302,7 +320,10 @@ mod tests {
         let file = CheckedFile::open(&storage, "t", MAGIC, VERSION).expect("just written");
         let id = |ordinal| iri(ordinal).bits();
         let expected = [5, 2, id(2), id(3), id(4), id(1), id(8), id(9), 1, 0];
-        let bytes: Vec<u8> = expected.iter().flat_map(|number| number.to_le_bytes()).collect();
+        let bytes: Vec<u8> = expected
+            .iter()
+            .flat_map(|number| number.to_le_bytes())
+            .collect();
         assert_eq!(file.bytes(0..file.len()).expect("just written"), bytes);
     }
 
@@ -312,24 +333,51 @@ mod tests {
         let inner = TermId::new(Kind::Triple, 7).bits();
         let cases: [(&str, Vec<u64>); 8] = [
             ("no head", vec![7]),
-            ("fewer rows than claimed", [&[7, 2][..], &row(1, 2, 3), &[0]].concat()),
+            (
+                "fewer rows than claimed",
+                [&[7, 2][..], &row(1, 2, 3), &[0]].concat(),
+            ),
             ("rows that overflow", vec![7, u64::MAX / 16]),
-            ("ordinals beyond ids", [&[PAYLOAD_MAX, 2][..], &row(1, 2, 3), &row(4, 5, 6), &[0, 1]].concat()),
-            ("not sorted", [&[7, 2][..], &row(1, 2, 3), &row(4, 5, 6), &[1, 0]].concat()),
-            ("a row twice in the sorted part", [&[7, 2][..], &row(1, 2, 3), &row(4, 5, 6), &[0, 0]].concat()),
-            ("a row that is not there", [&[7, 1][..], &row(1, 2, 3), &[1]].concat()),
-            ("a term that contains itself", [&[7, 1][..], &[iri(1).bits(), iri(2).bits(), inner], &[0]].concat()),
+            (
+                "ordinals beyond ids",
+                [&[PAYLOAD_MAX, 2][..], &row(1, 2, 3), &row(4, 5, 6), &[0, 1]].concat(),
+            ),
+            (
+                "not sorted",
+                [&[7, 2][..], &row(1, 2, 3), &row(4, 5, 6), &[1, 0]].concat(),
+            ),
+            (
+                "a row twice in the sorted part",
+                [&[7, 2][..], &row(1, 2, 3), &row(4, 5, 6), &[0, 0]].concat(),
+            ),
+            (
+                "a row that is not there",
+                [&[7, 1][..], &row(1, 2, 3), &[1]].concat(),
+            ),
+            (
+                "a term that contains itself",
+                [&[7, 1][..], &[iri(1).bits(), iri(2).bits(), inner], &[0]].concat(),
+            ),
         ];
         for (what, numbers) in cases {
             let storage = MemoryStorage::new();
-            let mut writer = CheckedWriter::create(&storage, "t", MAGIC, VERSION).expect("memory takes it");
+            let mut writer =
+                CheckedWriter::create(&storage, "t", MAGIC, VERSION).expect("memory takes it");
             for number in numbers {
-                writer.write_all(&number.to_le_bytes()).expect("memory takes it");
+                writer
+                    .write_all(&number.to_le_bytes())
+                    .expect("memory takes it");
             }
-            writer.finish().and_then(Unsynced::sync).expect("memory takes it");
-            let verified = TripleTable::open(&storage, "t")
-                .and_then(|table| table.verify(&mut |_, _| {}));
-            assert!(matches!(verified, Err(StoreError::Damaged { .. })), "{what}: {verified:?}");
+            writer
+                .finish()
+                .and_then(Unsynced::sync)
+                .expect("memory takes it");
+            let verified =
+                TripleTable::open(&storage, "t").and_then(|table| table.verify(&mut |_, _| {}));
+            assert!(
+                matches!(verified, Err(StoreError::Damaged { .. })),
+                "{what}: {verified:?}"
+            );
         }
     }
 

@@ -1,9 +1,10 @@
 //! `verify`: whether a store is what was written, and whether it makes sense.
 //!
-//! It reads every byte of every live file: checksums, the order of rows and terms, directories; that all orders of a
-//! segment hold the same quads; that each id in a quad stands for a term that may stand there; that each layer inserts
-//! only what the older ones do not show and deletes only what they do; that the statistics are those of the quads.
-//! Files are opened anew, so that nothing counts as checked because it was checked before.
+//! It reads every byte of every live file: checksums, the order of rows and terms, directories;
+//! that all orders of a segment hold the same quads; that each id in a quad stands for a term that
+//! may stand there; that each layer inserts only what the older ones do not show and deletes only
+//! what they do; that the statistics are those of the quads. Files are opened anew, so that nothing
+//! counts as checked because it was checked before.
 //!
 //! What always holds: it does not stop at the first problem, and it changes nothing.
 
@@ -28,7 +29,8 @@ use xxhash_rust::xxh3::xxh3_64;
 
 /// Rows that are looked at at a time.
 const CHUNK_ROWS: usize = 4096;
-/// Wrong references that are reported for one order; a damaged dictionary would otherwise give millions.
+/// Wrong references that are reported for one order; a damaged dictionary would otherwise give
+/// millions.
 const REFERENCES_MAX: usize = 10;
 
 /// What [`verify`] found.
@@ -182,7 +184,8 @@ impl References {
             next_blank: manifest.next_blank,
         };
         for entry in &manifest.dictionaries {
-            let Some(dictionary) = report.try_or_note(Dictionary::open(storage, &entry.path)) else {
+            let Some(dictionary) = report.try_or_note(Dictionary::open(storage, &entry.path))
+            else {
                 continue;
             };
             report.try_or_note(dictionary.verify());
@@ -195,7 +198,7 @@ impl References {
                         path: storage.display(&entry.path),
                         offset: 0,
                         reason: format!(
-                            "{count} terms of kind {kind:?} from {first}, where the manifest says {} from {}",
+                            "{count} {kind:?} terms from {first}, the manifest says {} from {}",
                             expected.1, expected.0
                         ),
                     });
@@ -245,8 +248,7 @@ impl References {
                 continue;
             }
             let may_be = match (position, id.kind()) {
-                (_, Some(Kind::Iri)) => true,
-                (Subject | Graph | Object, Some(Kind::Blank)) => true,
+                (_, Some(Kind::Iri)) | (Subject | Graph, Some(Kind::Blank)) => true,
                 (Object, Some(kind)) => kind != Kind::Unbound,
                 _ => false,
             };
@@ -264,9 +266,10 @@ impl References {
         match id.kind() {
             Some(Kind::Blank) => id.payload() < self.next_blank,
             Some(Kind::Triple) => self.triple_tables.iter().any(|table| table.contains(id)),
-            Some(kind) if kind.is_vocabulary() => {
-                self.dictionaries.iter().any(|dictionary| dictionary.contains(id))
-            }
+            Some(kind) if kind.is_vocabulary() => self
+                .dictionaries
+                .iter()
+                .any(|dictionary| dictionary.contains(id)),
             Some(_) => inline::value(id).is_some(),
             None => false,
         }
@@ -304,7 +307,10 @@ impl OpenSegment {
         for (tombstones, orders) in [(false, &entry.orders), (true, &entry.tombstone_orders)] {
             for default_graph in [true, false] {
                 let mut walk = Walk::new(storage, references, report);
-                for order in orders.iter().filter(|o| o.order.is_default_graph() == default_graph) {
+                for order in orders
+                    .iter()
+                    .filter(|o| o.order.is_default_graph() == default_graph)
+                {
                     let file = walk.order(order, &predicates);
                     sides[usize::from(tombstones)][order.order as usize] = file;
                 }
@@ -326,7 +332,11 @@ impl OpenSegment {
                         offset: 0,
                         reason: format!(
                             "not the statistics of the segment's quads ({})",
-                            if default_graph { "default graph" } else { "named graphs" }
+                            if default_graph {
+                                "default graph"
+                            } else {
+                                "named graphs"
+                            }
                         ),
                     });
                 }
@@ -338,7 +348,8 @@ impl OpenSegment {
         })
     }
 
-    /// Checks that this segment inserts only what the older ones do not show, and deletes only what they do.
+    /// Checks that this segment inserts only what the older ones do not show, and deletes only what
+    /// they do.
     fn check_against(&self, older: &[Self], storage: &dyn Storage, report: &mut Report) {
         for order in [Order::Spo, Order::Gspo] {
             for tombstones in [false, true] {
@@ -363,7 +374,8 @@ impl OpenSegment {
     }
 }
 
-/// The first row of a layer's order that older layers already show (or, for tombstones, do not show).
+/// The first row of a layer's order that older layers already show (or, for tombstones, do not
+/// show).
 fn first_contradiction(
     file: &OrderFile,
     tombstones: bool,
@@ -486,14 +498,18 @@ impl<'a> Walk<'a> {
                     && let Some(reason) = self.references.refusal(&quad)
                 {
                     wrong += 1;
-                    self.report.note(damaged(format!("row {}: {reason}", count - 1)));
+                    self.report
+                        .note(damaged(format!("row {}: {reason}", count - 1)));
                 }
             }
             self.observe(order, &rows, predicates);
             rows.clear();
         }
         if count != entry.rows {
-            return Err(damaged(format!("{count} rows where the manifest says {}", entry.rows)));
+            return Err(damaged(format!(
+                "{count} rows where the manifest says {}",
+                entry.rows
+            )));
         }
         match self.first {
             None => {
@@ -502,7 +518,8 @@ impl<'a> Walk<'a> {
             }
             Some((first, rows, expected)) if (rows, expected) != (count, sum) => {
                 let name = first.name();
-                self.report.note(damaged(format!("holds other quads than the order {name}")));
+                self.report
+                    .note(damaged(format!("holds other quads than the order {name}")));
             }
             Some(_) => {}
         }
@@ -511,7 +528,14 @@ impl<'a> Walk<'a> {
 
     fn observe(&mut self, order: Order, rows: &Columns, predicates: &[TermId]) {
         let ranks_at = order.column_of(Position::Predicate);
-        let counted = [Order::Spo, Order::Spog, Order::Pso, Order::Psog, Order::Pos, Order::Posg];
+        let counted = [
+            Order::Spo,
+            Order::Spog,
+            Order::Pso,
+            Order::Psog,
+            Order::Pos,
+            Order::Posg,
+        ];
         if !counted.contains(&order) {
             return;
         }
@@ -539,7 +563,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The statistics of the rows; `None` if an order could not be read, and for tombstones, which have none.
+    /// The statistics of the rows; `None` if an order could not be read, and for tombstones, which
+    /// have none.
     fn finish(
         self,
         predicates: &[TermId],

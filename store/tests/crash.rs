@@ -1,6 +1,7 @@
-//! Crash tests: a change is killed in each of its operations, in each way in which a disk can survive that, and the
-//! store must open with the state before or after the change, whole; after, if the change was reported done.
-//! Then errors instead of crashes: the store in memory stays as it was, and goes on working.
+//! Crash tests: a change is killed in each of its operations, in each way in which a disk can
+//! survive that, and the store must open with the state before or after the change, whole; after,
+//! if the change was reported done. Then errors instead of crashes: the store in memory stays as it
+//! was, and goes on working.
 
 mod support;
 

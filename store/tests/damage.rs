@@ -1,5 +1,6 @@
-//! Every byte of every file counts: a small store is changed in one byte at a time, and `verify` must see each
-//! change; a file that is missing, cut, or grown is seen too. And a sound store that makes no sense is not sound.
+//! Every byte of every file counts: a small store is changed in one byte at a time, and `verify`
+//! must see each change; a file that is missing, cut, or grown is seen too. And a sound store that
+//! makes no sense is not sound.
 
 mod support;
 
@@ -7,18 +8,21 @@ use oxrdf::vocab::xsd;
 use oxrdf::{BlankNode, GraphName, Literal, NamedNode, Triple};
 use quadrille_store::io::Storage;
 use quadrille_store::io::memory::MemoryStorage;
-use quadrille_store::manifest::Manifest;
+use quadrille_store::manifest::{Manifest, SegmentEntry};
+use quadrille_store::segment::SegmentWriter;
+use quadrille_store::statistics::{self, Statistics};
 use quadrille_store::verify::verify;
-use quadrille_store::{Kind, Mode, Quad, Result, Store, TermId};
+use quadrille_store::{Kind, Mode, NewSegment, Order, Position, Quad, Result, Store, TermId};
+use std::collections::BTreeSet;
 use std::sync::Arc;
-use support::publish;
+use support::{Random, Universe, publish};
 
 fn iri(name: &str) -> NamedNode {
     NamedNode::new_unchecked(format!("http://example.org/{name}"))
 }
 
-/// A store with everything that a store can have: all kinds of terms, named graphs, triple terms, two
-/// dictionaries, tombstones.
+/// A store with everything that a store can have: all kinds of terms, named graphs, triple terms,
+/// two dictionaries, tombstones.
 fn store_with_everything() -> Result<(MemoryStorage, Store)> {
     let storage = MemoryStorage::new();
     let store = Store::with_storage(Arc::new(storage.clone()), Mode::Create)?;
@@ -105,7 +109,8 @@ fn change_every_byte(storage: &MemoryStorage) -> Result<usize> {
     Ok(bytes)
 }
 
-// Each file is read again for each byte, so several small stores take less time than one that has everything.
+// Each file is read again for each byte, so several small stores take less time than one that has
+// everything.
 
 #[test]
 fn every_byte_of_terms_and_default_graph_counts() -> Result<()> {
@@ -296,5 +301,114 @@ fn exchanged_files_are_seen() -> Result<()> {
         storage.insert(b, bytes_b)?;
     }
     assert!(verify(&storage).is_sound());
+    Ok(())
+}
+
+/// Writes a segment whose orders hold the quads that `quads` gives for each, with these statistics.
+fn write_contradiction(
+    store: &Store,
+    path: &str,
+    statistics: &Statistics,
+    quads: impl Fn(Order) -> Vec<Quad>,
+) -> Result<SegmentEntry> {
+    let predicates: BTreeSet<TermId> = Order::DEFAULT_GRAPH
+        .into_iter()
+        .flat_map(&quads)
+        .map(|quad| quad.predicate)
+        .collect();
+    let predicates: Vec<TermId> = predicates.into_iter().collect();
+    let writer = SegmentWriter::new(Arc::clone(store.storage()), path, predicates.clone());
+    for order in Order::DEFAULT_GRAPH {
+        let rows: BTreeSet<[TermId; 4]> = quads(order).iter().map(|quad| order.row(quad)).collect();
+        let columns: Vec<Vec<u64>> = (0..3)
+            .map(|column| {
+                let is_predicate = order.columns()[column] == Position::Predicate;
+                let rank = |id: TermId| predicates.binary_search(&id).expect("listed") as u64;
+                let value = |id: TermId| if is_predicate { rank(id) } else { id.bits() };
+                rows.iter().map(|row| value(row[column])).collect()
+            })
+            .collect();
+        let columns: Vec<&[u64]> = columns.iter().map(Vec::as_slice).collect();
+        let mut file = writer.order_writer(order, false)?;
+        file.push(&columns)?;
+        let (file, summary) = file.finish()?;
+        file.sync()?;
+        writer.add(order, false, &summary);
+    }
+    writer.finish(statistics)
+}
+
+#[test]
+fn orders_that_contradict_one_another_and_wrong_statistics_are_seen() -> Result<()> {
+    let universe_store = || -> Result<(Store, Vec<Quad>)> {
+        let store = Store::in_memory();
+        let universe = Universe::new(&store, 14, 6)?;
+        let mut random = Random::new(2);
+        let snapshot = store.snapshot();
+        let mut quads = BTreeSet::new();
+        while quads.len() < 30 {
+            let quad = universe.quad(&mut random);
+            if quad.graph == TermId::DEFAULT_GRAPH && !snapshot.contains(&quad)? {
+                quads.insert(quad);
+            }
+        }
+        Ok((store, quads.into_iter().collect()))
+    };
+    let publish = |store: &Store, segment, reservation| {
+        let new = NewSegment {
+            segment: Some(segment),
+            ..NewSegment::default()
+        };
+        store.publish(reservation, new)
+    };
+    // Orders that hold as many quads, but one of them others.
+    for wrong in Order::DEFAULT_GRAPH {
+        let (store, quads) = universe_store()?;
+        let reservation = store.begin_segment()?;
+        let path = &reservation.segment_path;
+        let segment = write_contradiction(&store, path, &Statistics::default(), |order| {
+            if order == wrong {
+                quads[1..].to_vec()
+            } else {
+                quads[..29].to_vec()
+            }
+        })?;
+        publish(&store, segment, reservation)?;
+        let report = store.verify();
+        let problem = report
+            .problems
+            .iter()
+            .find(|problem| problem.reason.contains("other quads"));
+        assert!(problem.is_some(), "{wrong:?}: {:#?}", report.problems);
+    }
+    // Right statistics first, then one number of them wrong.
+    let (store, quads) = universe_store()?;
+    let reservation = store.begin_segment()?;
+    let path = &reservation.segment_path;
+    quadrille_store::insert::write_segment(store.storage(), path, &quads, &[])?;
+    let right = statistics::file::open(&**store.storage(), &format!("{path}/statistics"))
+        .and_then(|file| statistics::file::read(&file))?;
+    drop(reservation);
+    for place in 0..4 {
+        let mut wrong = right.clone();
+        match place {
+            0 => {}
+            1 => wrong.default_graph.rows += 1,
+            2 => wrong.default_graph.predicates[1].subjects.count += 1,
+            _ => wrong.default_graph.sets[2].subjects += 1,
+        }
+        let (store, quads) = universe_store()?;
+        let reservation = store.begin_segment()?;
+        let path = &reservation.segment_path;
+        let segment = write_contradiction(&store, path, &wrong, |_| quads.clone())?;
+        publish(&store, segment, reservation)?;
+        let report = store.verify();
+        assert_eq!(
+            report.is_sound(),
+            place == 0,
+            "{place}: {:#?}",
+            report.problems
+        );
+    }
     Ok(())
 }

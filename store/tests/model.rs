@@ -1,16 +1,18 @@
-//! The model test: random quads come and go in several layers, and a store must answer like a `BTreeSet` of quads,
-//! before and after it is opened again.
+//! The model test: random quads come and go in several layers, and a store must answer like a
+//! `BTreeSet` of quads, before and after it is opened again.
 //!
-//! A failure prints its seed; `QUADRILLE_SEED=<seed> cargo test -p quadrille-store --test model` runs that one alone.
+//! A failure prints its seed; `QUADRILLE_SEED=<seed> cargo test -p quadrille-store --test model`
+//! runs that one alone.
 
 mod support;
 
 use quadrille_store::io::Storage;
 use quadrille_store::io::memory::MemoryStorage;
 use quadrille_store::run::Run;
-use quadrille_store::{Mode, Result, Store};
+use quadrille_store::{Mode, Quad, Result, Store, StoreError};
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use support::{Random, Universe, check_snapshot, publish};
 
 /// How large a model is and how it grows.
@@ -165,37 +167,6 @@ fn small_stores_on_disk() {
 }
 
 #[test]
-fn a_reader_beside_a_writer_sees_what_was_published() -> Result<()> {
-    let directory = tempfile::tempdir().expect("a temporary directory");
-    let writer = Store::open(directory.path())?;
-    let reader = Store::open_read_only(directory.path())?;
-    let mut random = Random::new(7);
-    let universe = Universe::new(&writer, 14, 6)?;
-    assert!(reader.snapshot().is_empty());
-    assert!(reader.refresh()?);
-    assert!(!reader.refresh()?);
-    let mut model: BTreeSet<_> = writer.snapshot().quads().collect::<Result<_>>()?;
-    check_snapshot(&reader.snapshot(), &model, &universe, &mut random, 20)?;
-    for _ in 0..4 {
-        let before = (reader.snapshot(), model.clone());
-        let (inserts, tombstones) = universe.change(&mut model, &mut random, 50, 20);
-        publish(&writer, &inserts, &tombstones)?;
-        check_snapshot(&reader.snapshot(), &before.1, &universe, &mut random, 20)?;
-        assert!(reader.refresh()?);
-        check_snapshot(&reader.snapshot(), &model, &universe, &mut random, 20)?;
-        check_snapshot(&before.0, &before.1, &universe, &mut random, 20)?;
-        let fresh = Store::open_read_only(directory.path())?;
-        check_snapshot(&fresh.snapshot(), &model, &universe, &mut random, 20)?;
-    }
-    assert!(reader.begin_segment().is_err(), "a reader writes nothing");
-    assert!(
-        Store::open(directory.path()).is_err(),
-        "there is one writer"
-    );
-    Ok(())
-}
-
-#[test]
 fn a_reservation_that_is_dropped_leaves_nothing() -> Result<()> {
     let storage = MemoryStorage::new();
     let store = Store::with_storage(Arc::new(storage.clone()), Mode::Create)?;
@@ -216,4 +187,63 @@ fn a_reservation_that_is_dropped_leaves_nothing() -> Result<()> {
         "names are not used again"
     );
     Ok(())
+}
+
+#[test]
+fn a_reservation_keeps_the_lock() -> Result<()> {
+    let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+    let store = Store::with_storage(Arc::clone(&storage), Mode::Create)?;
+    let reservation = store.begin_segment()?;
+    drop(store);
+    let refused = Store::with_storage(Arc::clone(&storage), Mode::Write);
+    assert!(matches!(refused, Err(StoreError::Locked { .. })));
+    drop(reservation);
+    Store::with_storage(storage, Mode::Write)?;
+    Ok(())
+}
+
+/// Readers that take snapshots while a writer publishes see whole layers, and never fewer than before.
+#[test]
+fn readers_see_whole_layers_while_a_writer_publishes() -> Result<()> {
+    const LAYERS: usize = 12;
+    let store = Store::in_memory();
+    let mut random = Random::new(3);
+    let universe = Universe::new(&store, 40, 20)?;
+    let mut model: BTreeSet<Quad> = store.snapshot().quads().collect::<Result<_>>()?;
+    let mut sizes = vec![model.len()];
+    let mut changes = Vec::new();
+    for _ in 0..LAYERS {
+        changes.push(universe.change(&mut model, &mut random, 100, 10));
+        sizes.push(model.len());
+    }
+    let is_done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let readers: Vec<_> = (0..2)
+            .map(|_| {
+                scope.spawn(|| -> Result<usize> {
+                    let (mut layer, mut seen) = (0, 0);
+                    loop {
+                        let last = is_done.load(Ordering::Acquire);
+                        let snapshot = store.snapshot();
+                        let quads = snapshot.quads().collect::<Result<Vec<_>>>()?.len();
+                        let found = sizes[layer..].iter().position(|size| *size == quads);
+                        layer += found.unwrap_or_else(|| panic!("{quads} quads, half a layer"));
+                        seen += 1;
+                        if last {
+                            assert_eq!(quads, sizes[LAYERS]);
+                            return Ok(seen);
+                        }
+                    }
+                })
+            })
+            .collect();
+        for (inserts, tombstones) in &changes {
+            publish(&store, inserts, tombstones)?;
+        }
+        is_done.store(true, Ordering::Release);
+        for reader in readers {
+            assert!(reader.join().expect("a reader does not panic")? > 0);
+        }
+        Ok(())
+    })
 }

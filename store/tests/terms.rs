@@ -1,5 +1,5 @@
-//! Terms go into a store and come out as they were: every kind, byte for byte, one by one and in batches, from one
-//! dictionary and from several.
+//! Terms go into a store and come out as they were: every kind, byte for byte, one by one and in
+//! batches, from one dictionary and from several.
 
 mod support;
 
@@ -25,20 +25,53 @@ fn terms() -> Vec<Term> {
             terms.push(Literal::new_language_tagged_literal_unchecked(name, tag).into());
             for direction in [BaseDirection::Ltr, BaseDirection::Rtl] {
                 terms.push(
-                    Literal::new_directional_language_tagged_literal_unchecked(name, tag, direction).into(),
+                    Literal::new_directional_language_tagged_literal_unchecked(
+                        name, tag, direction,
+                    )
+                    .into(),
                 );
             }
         }
         terms.push(Literal::new_typed_literal(name, iri("datatype")).into());
     }
     let typed = [
-        (xsd::INTEGER, ["1", "01", "-7", "123456789012345678901234567890", "x"]),
-        (xsd::DECIMAL, ["1.0", "1.00", "1", "0.000000000000000000000001", "+1"]),
-        (xsd::DOUBLE, ["1E0", "1.0", "NaN", "INF", "1.2345678901234567890123E300"]),
+        (
+            xsd::INTEGER,
+            ["1", "01", "-7", "123456789012345678901234567890", "x"],
+        ),
+        (
+            xsd::DECIMAL,
+            ["1.0", "1.00", "1", "0.000000000000000000000001", "+1"],
+        ),
+        (
+            xsd::DOUBLE,
+            ["1E0", "1.0", "NaN", "INF", "1.2345678901234567890123E300"],
+        ),
         (xsd::BOOLEAN, ["true", "false", "1", "0", "maybe"]),
-        (xsd::DATE, ["2024-02-29", "2023-02-29", "2024-01-01Z", "2024-01-01+14:00", "-0001-01-01"]),
-        (xsd::DATE_TIME, ["2024-02-29T12:00:00", "2024-02-29T12:00:00.5Z", "2024-02-29T24:00:00", "x", ""]),
-        (xsd::STRING, ["1", "x\0y", "\u{10ffff}", "line\nline", "tab\t"]),
+        (
+            xsd::DATE,
+            [
+                "2024-02-29",
+                "2023-02-29",
+                "2024-01-01Z",
+                "2024-01-01+14:00",
+                "-0001-01-01",
+            ],
+        ),
+        (
+            xsd::DATE_TIME,
+            [
+                "2024-02-29T12:00:00",
+                "2024-02-29T12:00:00.5Z",
+                "2024-02-29T24:00:00",
+                "x",
+                "",
+            ],
+        ),
+        (
+            xsd::STRING,
+            ["1", "x\0y", "\u{10ffff}", "line\nline", "tab\t"],
+        ),
     ];
     for (datatype, forms) in typed {
         terms.extend(forms.map(|form| Literal::new_typed_literal(form, datatype).into()));
@@ -56,13 +89,19 @@ fn quad(object: &Term) -> oxrdf::Quad {
 fn check(snapshot: &Snapshot, terms: &[Term]) -> Result<()> {
     let mut ids = Vec::new();
     for term in terms {
-        let id = snapshot.term_id(term.as_ref())?.unwrap_or_else(|| panic!("{term} has no id"));
+        let id = snapshot
+            .term_id(term.as_ref())?
+            .unwrap_or_else(|| panic!("{term} has no id"));
         assert_eq!(snapshot.term(id)?, *term);
         ids.push(id);
     }
     let distinct: BTreeSet<TermId> = ids.iter().copied().collect();
     let distinct_terms: BTreeSet<String> = terms.iter().map(ToString::to_string).collect();
-    assert_eq!(distinct.len(), distinct_terms.len(), "id equality is term equality");
+    assert_eq!(
+        distinct.len(),
+        distinct_terms.len(),
+        "id equality is term equality"
+    );
 
     // In batches, in any sequence, repeated, with holes.
     let mut random = Random::new(3);
@@ -124,10 +163,18 @@ fn several_dictionaries_answer_as_one() -> Result<()> {
         .manifest()
         .live_files()
         .into_iter()
-        .map(|path| store.storage().length(path).map(|bytes| bytes.expect("a live file")))
+        .map(|path| {
+            store
+                .storage()
+                .length(path)
+                .map(|bytes| bytes.expect("a live file"))
+        })
         .sum::<Result<u64>>()?;
     assert_eq!(info.files.total.bytes, bytes);
-    assert_eq!(info.files.total.files, store.manifest().live_files().len() as u64);
+    assert_eq!(
+        info.files.total.files,
+        store.manifest().live_files().len() as u64
+    );
     let json = serde_json::to_value(&info).expect("it serialises");
     assert_eq!(json["quads"], terms.len() as u64);
     Ok(())
@@ -146,7 +193,10 @@ fn terms_in_term_order_get_ascending_ids() -> Result<()> {
             snapshot.term_parts(&[TermId::new(kind, ordinal)], &mut |_, parts| {
                 key = Some(match parts {
                     TermParts::Iri(iri) => (iri.as_bytes().to_vec(), Vec::new()),
-                    TermParts::Literal { lexical, annotation } => {
+                    TermParts::Literal {
+                        lexical,
+                        annotation,
+                    } => {
                         let mut bytes = Vec::new();
                         annotation.write(&mut bytes);
                         (lexical.as_bytes().to_vec(), bytes)
@@ -157,7 +207,11 @@ fn terms_in_term_order_get_ascending_ids() -> Result<()> {
             let key = key.expect("one id, one term");
             assert!(last.is_none_or(|last| last < key), "{kind:?} {ordinal}");
             let (lexical, annotation) = &key;
-            let found = snapshot.key_id(&TermKey { kind, lexical, annotation })?;
+            let found = snapshot.key_id(&TermKey {
+                kind,
+                lexical,
+                annotation,
+            })?;
             assert_eq!(found, Some(TermId::new(kind, ordinal)));
             last = Some(key);
         }
@@ -166,7 +220,12 @@ fn terms_in_term_order_get_ascending_ids() -> Result<()> {
 }
 
 fn snapshot_count(store: &Store, kind: Kind) -> u64 {
-    store.manifest().dictionaries.iter().map(|dictionary| dictionary.counts.get(kind)).sum()
+    store
+        .manifest()
+        .dictionaries
+        .iter()
+        .map(|dictionary| dictionary.counts.get(kind))
+        .sum()
 }
 
 #[test]
@@ -175,7 +234,12 @@ fn blank_nodes_are_scoped_to_a_call() -> Result<()> {
     let blank = |label: &str| BlankNode::new_unchecked(label);
     let quads = || {
         [
-            oxrdf::Quad::new(blank("x"), iri("p"), blank("y"), GraphName::from(blank("x"))),
+            oxrdf::Quad::new(
+                blank("x"),
+                iri("p"),
+                blank("y"),
+                GraphName::from(blank("x")),
+            ),
             oxrdf::Quad::new(blank("y"), iri("p"), blank("x"), GraphName::DefaultGraph),
         ]
     };
@@ -192,8 +256,21 @@ fn blank_nodes_are_scoped_to_a_call() -> Result<()> {
         let term = snapshot.term(id)?;
         assert_eq!(snapshot.term_id(term.as_ref())?, Some(id), "{term}");
     }
-    for label in ["b4", "b", "b00", "b01", "b+1", "c1", "x", "b99999999999999999999999"] {
-        assert_eq!(snapshot.term_id(blank(label).as_ref().into())?, None, "{label}");
+    for label in [
+        "b4",
+        "b",
+        "b00",
+        "b01",
+        "b+1",
+        "c1",
+        "x",
+        "b99999999999999999999999",
+    ] {
+        assert_eq!(
+            snapshot.term_id(blank(label).as_ref().into())?,
+            None,
+            "{label}"
+        );
     }
     assert_eq!(store.info()?.terms.blank_nodes, 4);
     assert_eq!(store.info()?.named_graphs, 2);
@@ -217,7 +294,12 @@ fn absent_terms_have_no_id() -> Result<()> {
         store.insert_quads([quad(&iri("s").into())])?;
     }
     // A value always has one.
-    assert!(store.snapshot().term_id(Literal::from(7).as_ref().into())?.is_some());
+    assert!(
+        store
+            .snapshot()
+            .term_id(Literal::from(7).as_ref().into())?
+            .is_some()
+    );
     Ok(())
 }
 
@@ -233,7 +315,10 @@ fn ids_of_nothing_are_errors() -> Result<()> {
         TermId::new(Kind::Literal, 0),
         TermId::new(Kind::Triple, 0),
     ] {
-        assert!(matches!(snapshot.term(id), Err(StoreError::Damaged { .. })), "{id:?}");
+        assert!(
+            matches!(snapshot.term(id), Err(StoreError::Damaged { .. })),
+            "{id:?}"
+        );
     }
     let quad = Quad {
         subject: TermId::new(Kind::Literal, 3),
@@ -246,7 +331,9 @@ fn ids_of_nothing_are_errors() -> Result<()> {
 #[test]
 fn deeply_nested_triple_terms_are_refused_and_not_a_stack_overflow() -> Result<()> {
     let nested = |depth: usize| {
-        (0..depth).fold(Term::from(iri("o")), |term, _| Triple::new(iri("s"), iri("p"), term).into())
+        (0..depth).fold(Term::from(iri("o")), |term, _| {
+            Triple::new(iri("s"), iri("p"), term).into()
+        })
     };
     let store = Store::in_memory();
     let deepest = nested(quadrille_store::snapshot::terms::TRIPLE_DEPTH_MAX);
@@ -256,8 +343,14 @@ fn deeply_nested_triple_terms_are_refused_and_not_a_stack_overflow() -> Result<(
     assert_eq!(snapshot.term(id)?, deepest);
     assert!(store.verify().is_sound());
     let deeper = nested(quadrille_store::snapshot::terms::TRIPLE_DEPTH_MAX + 1);
-    assert!(matches!(store.insert_quads([quad(&deeper)]), Err(StoreError::Limit { .. })));
-    assert!(matches!(snapshot.term_id(deeper.as_ref()), Err(StoreError::Limit { .. })));
+    assert!(matches!(
+        store.insert_quads([quad(&deeper)]),
+        Err(StoreError::Limit { .. })
+    ));
+    assert!(matches!(
+        snapshot.term_id(deeper.as_ref()),
+        Err(StoreError::Limit { .. })
+    ));
     assert_eq!(store.snapshot().len(), 1);
     Ok(())
 }

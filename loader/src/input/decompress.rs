@@ -35,20 +35,62 @@ pub(crate) fn sniff(head: &[u8]) -> Compression {
     }
 }
 
-/// Reads the first bytes of a stream to tell its compression, and gives the stream back whole.
-pub(crate) fn sniff_reader(
-    mut reader: Box<dyn Read + Send>,
-) -> io::Result<(Compression, Box<dyn Read + Send>)> {
-    let mut head = Vec::with_capacity(SNIFF_BYTES);
-    reader
-        .by_ref()
-        .take(SNIFF_BYTES as u64)
-        .read_to_end(&mut head)?;
-    Ok((sniff(&head), Box::new(Cursor::new(head).chain(reader))))
+/// A reader of the decompressed bytes of a stream. Its first bytes tell the compression if that is not told, and
+/// nothing is read before the first read: the stream may be a pipe that gives nothing yet.
+pub(crate) struct Decompressing {
+    name: String,
+    told: Option<Compression>,
+    progress: Arc<Progress>,
+    stored: Option<Box<dyn Read + Send>>,
+    inner: Option<Box<dyn Read + Send>>,
+}
+
+impl Decompressing {
+    pub(crate) fn new(
+        name: &str,
+        told: Option<Compression>,
+        stored: Box<dyn Read + Send>,
+        progress: Arc<Progress>,
+    ) -> Self {
+        Self {
+            name: name.to_owned(),
+            told,
+            progress,
+            stored: Some(stored),
+            inner: None,
+        }
+    }
+
+    fn open(&self, mut stored: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Send>> {
+        let progress = Arc::clone(&self.progress);
+        if let Some(compression) = self.told {
+            return decompress(&self.name, compression, stored, progress);
+        }
+        let mut head = Vec::with_capacity(SNIFF_BYTES);
+        stored
+            .by_ref()
+            .take(SNIFF_BYTES as u64)
+            .read_to_end(&mut head)?;
+        let compression = sniff(&head);
+        let whole = Box::new(Cursor::new(head).chain(stored));
+        decompress(&self.name, compression, whole, progress)
+    }
+}
+
+impl Read for Decompressing {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if let Some(stored) = self.stored.take() {
+            self.inner = Some(self.open(stored)?);
+        }
+        match &mut self.inner {
+            Some(inner) => inner.read(buffer),
+            None => Err(io::Error::other("the input could not be opened")),
+        }
+    }
 }
 
 /// A reader of the decompressed bytes. Its errors carry a [`LoadError`] inside.
-pub(crate) fn decompress(
+fn decompress(
     name: &str,
     compression: Compression,
     stored: Box<dyn Read + Send>,

@@ -11,8 +11,9 @@ const DEPTH_MAX: usize = 64;
 /// every RDF file below it, sorted by path, other files being passed over. Documents are numbered from
 /// `first_document`.
 ///
-/// A file's format is `format`, or else what its name says (`.nt .nq .ttl .n3 .trig .rdf .owl .jsonld`, and
-/// `.xml .json` where a file is named itself), before an optional `.gz .bz2 .xz .zst`. Hidden files and
+/// The format of a file that is named itself is `format`, or else what its name says (`.nt .nq .ttl .n3 .trig
+/// .rdf .owl .jsonld .xml .json`), before an optional `.gz .bz2 .xz .zst`. In a directory the name decides, and
+/// `.xml` and `.json` are not taken, since they are mostly something else. Hidden files and
 /// directories are passed over in a directory, links to directories are not followed.
 pub fn discover(
     paths: &[PathBuf],
@@ -80,10 +81,7 @@ fn is_rdf(path: &Path) -> bool {
 fn list(directory: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<()> {
     let name = directory.display().to_string();
     if depth > DEPTH_MAX {
-        return Err(LoadError::input(
-            &name,
-            "directories are nested too deeply",
-        ));
+        return Err(LoadError::input(&name, "directories are nested too deeply"));
     }
     let entries =
         std::fs::read_dir(directory).map_err(|error| LoadError::io(&name, "list", error))?;

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! What always holds:
-//! * a slice begins and ends at a line end (at the end of a statement for Turtle and TriG), or at an end of
+//! * a slice begins and ends at a line end (at the end of a statement for Turtle and `TriG`), or at an end of
 //!   its document; slices of a document do not overlap and leave nothing out;
 //! * an input that ends too early (a truncated compressed file, a file that shrank) is an error with the
 //!   file's name, never a silent end;
@@ -21,8 +21,6 @@ pub mod slices;
 pub mod source;
 pub(crate) mod terse_cutter;
 pub(crate) mod terse_scanner;
-#[cfg(test)]
-mod tests;
 
 pub use discover::discover;
 pub use slices::Slice;
@@ -211,7 +209,10 @@ impl InputFile {
             format: format.or(by_name)?,
             compression,
             document,
-            length: std::fs::metadata(path).ok().map(|metadata| metadata.len()),
+            length: std::fs::metadata(path)
+                .ok()
+                .filter(std::fs::Metadata::is_file)
+                .map(|metadata| metadata.len()),
         })
     }
 

@@ -38,7 +38,8 @@ impl Pool {
     pub(crate) fn new(slice_size: usize) -> Arc<Self> {
         Arc::new(Self {
             buffers: Mutex::new(Vec::new()),
-            buffer_size: slice_size + OVERHANG_BYTES + PADDING_BYTES,
+            // One more for the byte before a range.
+            buffer_size: 1 + slice_size + OVERHANG_BYTES + PADDING_BYTES,
         })
     }
 

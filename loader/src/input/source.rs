@@ -1,16 +1,18 @@
 //! [`SliceSource`]: the inputs of a load as pieces of work, claimed by any number of parser threads.
 //!
-//! Inputs run one after another. What a thread gets under the lock is a claim alone (a range of a plain file, a
-//! place in the queue of a stream); reading happens outside it. Streams are cut by a thread of their own,
-//! which is never more than a few slices ahead.
+//! Inputs are begun in their order. What a thread gets under the lock is a claim alone: a range of a plain file, or
+//! a slice that is ready; reading and waiting happen outside it. Streams are cut by a thread of their own,
+//! which is never more than a few slices ahead; a few of them run side by side, since decompressing is slower
+//! than parsing.
 
 use crate::error::{LoadError, Result};
-use crate::input::decompress::{SNIFF_BYTES, decompress, sniff, sniff_reader};
+use crate::input::decompress::{Decompressing, SNIFF_BYTES, sniff};
 use crate::input::slices::{LineCutter, Origin, Pool, RangeFile, Slice};
 use crate::input::terse_cutter::{Beginning, TerseCutter};
 use crate::input::{Compression, Format, InputFile, InputOptions, Location};
-use crossbeam_channel::{Receiver, Sender, bounded};
+use crossbeam_channel::{Receiver, Select, Sender, TryRecvError, bounded};
 use std::collections::VecDeque;
+use std::convert::Infallible;
 use std::fmt;
 use std::fs::File;
 use std::io::Read;
@@ -22,6 +24,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Inputs up to this many stored bytes are not cut but read whole by the thread that claims them: many small
 /// files are parsed side by side, without a thread for each.
 const SMALL_INPUT_BYTES: u64 = 256 * 1024;
+
+/// Streams that run side by side at most.
+const STREAMS_MAX: usize = 4;
 
 /// How far the reading of a load has come; shared with whoever displays it.
 #[derive(Debug, Default)]
@@ -115,20 +120,20 @@ pub struct SliceSource {
     options: InputOptions,
     pool: Arc<Pool>,
     progress: Arc<Progress>,
+    /// Never sends; closes when the source is stopped, which wakes all that wait.
+    streams_max: usize,
+    stopped: Receiver<Infallible>,
+    stop: Mutex<Option<Sender<Infallible>>>,
 }
 
 struct State {
     waiting: VecDeque<InputFile>,
-    current: Option<Current>,
-}
-
-enum Current {
-    Ranges { file: Arc<RangeFile>, next: u64 },
-    Stream(Stream),
+    /// A plain file, and its next range.
+    ranges: Option<(Arc<RangeFile>, u64)>,
+    streams: Vec<Stream>,
 }
 
 /// The receiving end of a reader thread.
-#[derive(Clone)]
 struct Stream {
     receiver: Receiver<Result<Work>>,
     /// Set by the reader when it has sent its last slice or an error: a channel that closes without is a
@@ -140,8 +145,10 @@ struct Stream {
 /// What a thread takes away from the lock.
 enum Claim {
     Range(Arc<RangeFile>, u64),
-    Stream(Stream),
-    Document(Document),
+    Ready(Work),
+    /// Nothing is ready; these streams go on.
+    Wait(Vec<Receiver<Result<Work>>>),
+    End,
 }
 
 impl SliceSource {
@@ -156,10 +163,16 @@ impl SliceSource {
                 None => progress.open_ended.store(true, Ordering::Relaxed),
             }
         }
+        let (stop, stopped) = bounded(0);
         Self {
+            streams_max: std::thread::available_parallelism()
+                .map_or(1, |cores| cores.get().min(STREAMS_MAX)),
+            stopped,
+            stop: Mutex::new(Some(stop)),
             state: Mutex::new(State {
                 waiting: inputs.into(),
-                current: None,
+                ranges: None,
+                streams: Vec::new(),
             }),
             options: options.clone(),
             pool: Pool::new(options.slice_size.max(1)),
@@ -172,72 +185,77 @@ impl SliceSource {
         Arc::clone(&self.progress)
     }
 
+    /// Ends the source: who waits for work, and who asks for it from now on, gets [`LoadError::Stopped`].
+    pub fn stop(&self) {
+        drop(
+            self.stop
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .take(),
+        );
+    }
+
     /// The next piece of work, or `None` when all inputs have been handed out. May be called from many threads; waits
     /// where a stream's reader is behind.
     pub fn next_work(&self) -> Result<Option<Work>> {
         loop {
-            let Some(claim) = self.claim()? else {
-                return Ok(None);
-            };
-            match claim {
+            if self.stopped.try_recv() == Err(TryRecvError::Disconnected) {
+                return Err(LoadError::Stopped);
+            }
+            match self.claim()? {
                 Claim::Range(file, range) => {
                     if let Some(slice) = file.load(range)? {
                         self.progress.add_read(slice.bytes().len() as u64);
                         return Ok(Some(Work::Slice(Arc::new(slice))));
                     }
                 }
-                Claim::Stream(stream) => match stream.receiver.recv() {
-                    Ok(work) => return Ok(Some(work?)),
-                    Err(_) if stream.finished.load(Ordering::Acquire) => self.end_stream(&stream),
-                    Err(_) => {
-                        return Err(LoadError::input(&stream.name, "its reader thread died"));
+                Claim::Ready(work) => return Ok(Some(work)),
+                Claim::Wait(receivers) => {
+                    let mut select = Select::new();
+                    select.recv(&self.stopped);
+                    for receiver in &receivers {
+                        select.recv(receiver);
                     }
-                },
-                Claim::Document(document) => return Ok(Some(Work::Document(document))),
+                    // What is ready is claimed under the lock, by this thread or another.
+                    select.ready();
+                }
+                Claim::End => return Ok(None),
             }
         }
     }
 
-    fn claim(&self) -> Result<Option<Claim>> {
+    fn claim(&self) -> Result<Claim> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = &mut *state;
         loop {
-            match &mut state.current {
-                Some(Current::Ranges { file, next }) => {
-                    if *next < file.ranges() {
-                        *next += 1;
-                        return Ok(Some(Claim::Range(Arc::clone(file), *next - 1)));
-                    }
-                    state.current = None;
-                }
-                Some(Current::Stream(stream)) => {
-                    return Ok(Some(Claim::Stream(stream.clone())));
-                }
-                None => {
-                    let Some(input) = state.waiting.pop_front() else {
-                        return Ok(None);
-                    };
-                    self.progress.files.fetch_add(1, Ordering::Relaxed);
-                    match self.open(input)? {
-                        Opened::Ranges(file) => {
-                            state.current = Some(Current::Ranges { file, next: 0 });
-                        }
-                        Opened::Stream(stream) => state.current = Some(Current::Stream(stream)),
-                        Opened::Document(document) => {
-                            return Ok(Some(Claim::Document(document)));
-                        }
-                    }
-                }
+            if let Some(work) = take_ready(&mut state.streams)? {
+                return Ok(Claim::Ready(work));
             }
-        }
-    }
-
-    /// Goes on to the next input, unless another thread has done so already.
-    fn end_stream(&self, ended: &Stream) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(Current::Stream(current)) = &state.current
-            && current.receiver.same_channel(&ended.receiver)
-        {
-            state.current = None;
+            if let Some((file, next)) = &mut state.ranges {
+                if *next < file.ranges() {
+                    *next += 1;
+                    return Ok(Claim::Range(Arc::clone(file), *next - 1));
+                }
+                state.ranges = None;
+            }
+            if state.streams.len() < self.streams_max
+                && let Some(input) = state.waiting.pop_front()
+            {
+                self.progress.files.fetch_add(1, Ordering::Relaxed);
+                match self.open(input)? {
+                    Opened::Ranges(file) => state.ranges = Some((file, 0)),
+                    Opened::Stream(stream) => state.streams.push(stream),
+                    Opened::Document(document) => {
+                        return Ok(Claim::Ready(Work::Document(document)));
+                    }
+                }
+                continue;
+            }
+            if state.streams.is_empty() {
+                return Ok(Claim::End);
+            }
+            let receivers = state.streams.iter().map(|stream| stream.receiver.clone());
+            return Ok(Claim::Wait(receivers.collect()));
         }
     }
 
@@ -255,7 +273,7 @@ impl SliceSource {
             base,
         });
         let mut stored_length = None;
-        let (compression, stored): (Compression, Box<dyn Read + Send>) = match input.location {
+        let (compression, stored): (_, Box<dyn Read + Send>) = match input.location {
             Location::Path(path) => {
                 let file =
                     File::open(&path).map_err(|error| LoadError::io(&name, "open", error))?;
@@ -282,7 +300,7 @@ impl SliceSource {
                         )));
                     }
                     (
-                        compression,
+                        Some(compression),
                         Box::new(Exact {
                             file,
                             left: metadata.len(),
@@ -291,16 +309,14 @@ impl SliceSource {
                         }),
                     )
                 } else {
-                    told_or_sniffed(&name, input.compression, Box::new(file))?
+                    (input.compression, Box::new(file))
                 }
             }
-            Location::Stdin => {
-                told_or_sniffed(&name, input.compression, Box::new(std::io::stdin()))?
-            }
-            Location::Reader(_, reader) => told_or_sniffed(&name, input.compression, reader)?,
+            Location::Stdin => (input.compression, Box::new(std::io::stdin())),
+            Location::Reader(_, reader) => (input.compression, reader),
         };
-        let reader = decompress(&name, compression, stored, Arc::clone(&self.progress))
-            .map_err(|error| LoadError::io(&name, "open", error))?;
+        let progress = Arc::clone(&self.progress);
+        let reader = Box::new(Decompressing::new(&name, compression, stored, progress));
         let small = stored_length.is_some_and(|length| length <= SMALL_INPUT_BYTES);
         let can_be_cut = input.format.is_line_based() || input.format.is_terse();
         if small || !can_be_cut {
@@ -356,6 +372,24 @@ impl fmt::Debug for SliceSource {
     }
 }
 
+/// What a stream has ready, the first one first; streams that have ended are removed.
+fn take_ready(streams: &mut Vec<Stream>) -> Result<Option<Work>> {
+    let mut position = 0;
+    while let Some(stream) = streams.get(position) {
+        match stream.receiver.try_recv() {
+            Ok(work) => return work.map(Some),
+            Err(TryRecvError::Empty) => position += 1,
+            Err(TryRecvError::Disconnected) => {
+                if !stream.finished.load(Ordering::Acquire) {
+                    return Err(LoadError::input(&stream.name, "its reader thread died"));
+                }
+                streams.remove(position);
+            }
+        }
+    }
+    Ok(None)
+}
+
 enum Opened {
     Ranges(Arc<RangeFile>),
     Stream(Stream),
@@ -378,17 +412,6 @@ fn send_all(sender: &Sender<Result<Work>>, mut next: impl FnMut() -> Result<Opti
                 return;
             }
         }
-    }
-}
-
-fn told_or_sniffed(
-    name: &str,
-    told: Option<Compression>,
-    reader: Box<dyn Read + Send>,
-) -> Result<(Compression, Box<dyn Read + Send>)> {
-    match told {
-        Some(compression) => Ok((compression, reader)),
-        None => sniff_reader(reader).map_err(|error| LoadError::io(name, "read", error)),
     }
 }
 
@@ -442,7 +465,12 @@ fn file_iri(path: &Path) -> Option<String> {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'.' | b'_' | b'~' => {
                 iri.push(char::from(*byte));
             }
-            _ => iri.push_str(&format!("%{byte:02X}")),
+            _ => {
+                const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+                iri.push('%');
+                iri.push(char::from(DIGITS[usize::from(byte >> 4)]));
+                iri.push(char::from(DIGITS[usize::from(byte & 15)]));
+            }
         }
     }
     Some(iri)

@@ -106,7 +106,11 @@ impl TerseCutter {
         let mut buffer = self.pool.take();
         let mut filled = self.carried.len();
         // Never so little that a byte-order mark would not be seen whole.
-        let mut room = self.options.slice_size.max(filled + 1).max(BYTE_ORDER_MARK.len());
+        let mut room = self
+            .options
+            .slice_size
+            .max(filled + 1)
+            .max(BYTE_ORDER_MARK.len());
         make_room(&mut buffer, room);
         buffer[..filled].copy_from_slice(&self.carried);
         let mut scanner = TerseScanner::new(self.origin.format == Format::TriG);
@@ -182,7 +186,7 @@ impl TerseCutter {
         let carried = Cursor::new(std::mem::take(&mut self.carried));
         let guard = Guard {
             inner: carried.chain(reader),
-            name: self.origin.name.clone(),
+            origin: Arc::clone(&self.origin),
             scanner: TerseScanner::new(self.origin.format == Format::TriG),
             buffer: Vec::new(),
             passed: 0,
@@ -201,14 +205,14 @@ impl TerseCutter {
     fn too_deep(&self, buffer: &[u8], deep: TooDeep) -> LoadError {
         let mut position = self.beginning.clone();
         position.pass(&buffer[..deep.at]);
-        error_of_nesting(&self.origin.name, self.origin.document, &position)
+        error_of_nesting(&self.origin, &position)
     }
 }
 
-fn error_of_nesting(name: &str, document: u32, position: &Beginning) -> LoadError {
+fn error_of_nesting(origin: &Origin, position: &Beginning) -> LoadError {
     LoadError::Syntax(Box::new(Reject {
-        name: name.to_owned(),
-        document,
+        name: origin.name.clone(),
+        document: origin.document,
         line: position.line,
         column: position.column + 1,
         reason: format!("brackets are nested more than {NESTING_MAX} deep"),
@@ -219,7 +223,7 @@ fn error_of_nesting(name: &str, document: u32, position: &Beginning) -> LoadErro
 /// Passes a stream on as long as its brackets are not nested too deeply.
 struct Guard<R> {
     inner: R,
-    name: String,
+    origin: Arc<Origin>,
     scanner: TerseScanner,
     buffer: Vec<u8>,
     /// How much of the buffer has been passed on.
@@ -242,7 +246,7 @@ impl<R: Read> Read for Guard<R> {
             self.ended = read? == 0;
             if let Err(deep) = self.scanner.scan(&self.buffer, self.ended) {
                 self.position.pass(&self.buffer[..deep.at]);
-                let error = error_of_nesting(&self.name, 0, &self.position);
+                let error = error_of_nesting(&self.origin, &self.position);
                 return Err(io::Error::new(ErrorKind::InvalidData, error));
             }
         }

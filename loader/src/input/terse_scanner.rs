@@ -52,6 +52,10 @@ struct Directive {
 }
 
 /// Scans a document, or what stands behind a boundary of it.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each remembers another thing"
+)]
 pub(crate) struct TerseScanner {
     trig: bool,
     at: usize,
@@ -151,13 +155,13 @@ impl TerseScanner {
             }
             Token::At if after_string => {}
             Token::At => match bytes[start + 1..end].to_ascii_lowercase().as_slice() {
-                b"prefix" | b"base" => return Ok(self.begin_directive(start, true, false)),
-                b"version" => return Ok(self.begin_directive(start, true, true)),
+                b"prefix" | b"base" => self.begin_directive(start, true, false),
+                b"version" => self.begin_directive(start, true, true),
                 _ => {}
             },
             Token::Word => match bytes[start..end].to_ascii_lowercase().as_slice() {
-                b"prefix" | b"base" => return Ok(self.begin_directive(start, false, false)),
-                b"version" => return Ok(self.begin_directive(start, false, true)),
+                b"prefix" | b"base" => self.begin_directive(start, false, false),
+                b"version" => self.begin_directive(start, false, true),
                 word => self.lost |= hides_a_keyword(word),
             },
             Token::Dot => {
@@ -208,7 +212,6 @@ impl TerseScanner {
         if !self.at_start || self.directive.is_some() {
             self.lost = true;
         }
-        self.at_start = false;
         self.directive = Some(Directive {
             start,
             with_dot,
@@ -244,7 +247,10 @@ fn token(bytes: &[u8], start: usize, ended: bool) -> Option<(Token, usize)> {
         b' ' | b'\t' | b'\r' | b'\n' => {
             let blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r' | b'\n');
             let length = bytes[start..].iter().position(|byte| !blank(byte));
-            (Token::Nothing, length.map_or(bytes.len(), |length| start + length))
+            (
+                Token::Nothing,
+                length.map_or(bytes.len(), |length| start + length),
+            )
         }
         b'#' => (
             Token::Nothing,
@@ -257,7 +263,10 @@ fn token(bytes: &[u8], start: usize, ended: bool) -> Option<(Token, usize)> {
         b'@' => {
             let letter = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'-';
             let length = bytes[start + 1..].iter().position(|byte| !letter(byte));
-            (Token::At, length.map_or(bytes.len(), |length| start + 1 + length))
+            (
+                Token::At,
+                length.map_or(bytes.len(), |length| start + 1 + length),
+            )
         }
         b'.' => (Token::Dot, start + 1),
         b'[' | b'(' | b'{' => (Token::Open, start + 1),

@@ -8,8 +8,11 @@
 use crate::batch::{Batch, BatchTerm, DEFAULT_GRAPH, hash_seed, hash_with_seed};
 use crate::input::Slice;
 use crate::triple_term::{self, Part};
-use oxrdf::{BaseDirection, GraphNameRef, LiteralRef, NamedNode, NamedOrBlankNodeRef, QuadRef, TermRef};
-use quadrille_store::{Kind, TermId, inline};
+use oxrdf::{
+    BaseDirection, GraphNameRef, LiteralRef, NamedNode, NamedOrBlankNodeRef, QuadRef, TermRef,
+};
+use quadrille_store::inline::DatatypeClass;
+use quadrille_store::{Kind, TermId};
 use std::sync::Arc;
 
 /// Entries of the cache of terms: 16 KiB, half of a first-level cache.
@@ -26,6 +29,7 @@ const XSD_STRING: &[u8] = b"http://www.w3.org/2001/XMLSchema#string";
 #[derive(Clone, Copy, Default)]
 struct CacheSlot {
     hash: u64,
+    /// The lower half of the batch's number: all slots are emptied before one comes again.
     generation: u32,
     index: u32,
 }
@@ -36,12 +40,12 @@ struct Annotation {
     written: Box<[u8]>,
     /// The annotation as [`quadrille_store::term`] describes it.
     bytes: Box<[u8]>,
-    /// The kind of a literal with it that is not inline.
-    kind: Kind,
+    /// Which literals with it are inline, and the kind of the others.
+    class: DatatypeClass,
     /// The seed of the hash of a literal with it.
     seed: u64,
     /// The batch in which `index` holds.
-    generation: u32,
+    generation: u64,
     /// Its index in the annotations of that batch.
     index: u32,
 }
@@ -62,7 +66,8 @@ pub(crate) struct BatchBuilder {
     batch: Batch,
     /// A batch that was asked for but not filled.
     spare: Option<Batch>,
-    generation: u32,
+    /// The number of the batch, from 1.
+    generation: u64,
     cache: Box<[CacheSlot]>,
     annotations: Box<[Option<Annotation>]>,
     scratch: Vec<u8>,
@@ -70,7 +75,7 @@ pub(crate) struct BatchBuilder {
     graph: Option<NamedNode>,
     /// The index of `graph` in this batch, [`DEFAULT_GRAPH`] without one.
     default_graph: u32,
-    default_graph_generation: u32,
+    default_graph_generation: u64,
 }
 
 impl BatchBuilder {
@@ -97,18 +102,11 @@ impl BatchBuilder {
         batch.clear();
         batch.slice = slice.cloned();
         self.batch = batch;
-        self.generation = self.generation.wrapping_add(1);
-        if self.generation == 0 {
-            self.forget();
+        self.generation += 1;
+        if self.generation as u32 == 0 {
+            self.generation += 1;
+            self.cache.fill(CacheSlot::default());
         }
-    }
-
-    /// Forgets what could be mistaken after four thousand million batches.
-    fn forget(&mut self) {
-        self.generation = 1;
-        self.cache.fill(CacheSlot::default());
-        self.annotations.fill_with(|| None);
-        self.default_graph_generation = 0;
     }
 
     /// The batch, if there is anything in it; it is kept for later otherwise.
@@ -124,7 +122,7 @@ impl BatchBuilder {
 
     /// Which batch indexes belong to.
     #[inline]
-    pub(crate) fn generation(&self) -> u32 {
+    pub(crate) fn generation(&self) -> u64 {
         self.generation
     }
 
@@ -183,12 +181,14 @@ impl BatchBuilder {
         end: usize,
         suffix: Suffix<'_>,
     ) -> u32 {
-        let (kind, seed, annotation) = self.suffix(suffix);
-        if kind != Kind::Literal
-            && let Some(id) = inline_id(&data[start..end], suffix)
+        let (class, seed, annotation) = self.suffix(suffix);
+        if class.may_inline()
+            && let Ok(text) = std::str::from_utf8(&data[start..end])
+            && let Some(id) = class.encode(text)
         {
             return self.inline(id);
         }
+        let kind = class.vocabulary_kind();
         let annotation = self.annotation_index(annotation);
         let hash = hash_with_seed(&data[start..end], seed);
         self.in_slice(data, kind, hash, start, end, annotation)
@@ -196,12 +196,14 @@ impl BatchBuilder {
 
     /// The entry of a literal that does not stand in the slice.
     pub(crate) fn literal(&mut self, lexical: &[u8], suffix: Suffix<'_>) -> u32 {
-        let (kind, seed, annotation) = self.suffix(suffix);
-        if kind != Kind::Literal
-            && let Some(id) = inline_id(lexical, suffix)
+        let (class, seed, annotation) = self.suffix(suffix);
+        if class.may_inline()
+            && let Ok(text) = std::str::from_utf8(lexical)
+            && let Some(id) = class.encode(text)
         {
             return self.inline(id);
         }
+        let kind = class.vocabulary_kind();
         let annotation = self.annotation_index(annotation);
         self.in_arena(kind, lexical, annotation, seed)
     }
@@ -238,7 +240,7 @@ impl BatchBuilder {
         annotation: u32,
     ) -> u32 {
         let slot = &mut self.cache[hash as usize % CACHE_SLOTS];
-        if slot.hash == hash && slot.generation == self.generation {
+        if slot.hash == hash && slot.generation == self.generation as u32 {
             let term = &self.batch.terms[slot.index as usize];
             if term.kind == kind
                 && term.annotation == annotation
@@ -250,7 +252,7 @@ impl BatchBuilder {
         let index = self.batch.terms.len() as u32;
         *slot = CacheSlot {
             hash,
-            generation: self.generation,
+            generation: self.generation as u32,
             index,
         };
         let term = BatchTerm::in_slice(hash, kind, start, end - start, annotation);
@@ -261,11 +263,9 @@ impl BatchBuilder {
     fn in_arena(&mut self, kind: Kind, bytes: &[u8], annotation: u32, seed: u64) -> u32 {
         let hash = hash_with_seed(bytes, seed);
         let slot = &mut self.cache[hash as usize % CACHE_SLOTS];
-        if slot.hash == hash && slot.generation == self.generation {
+        if slot.hash == hash && slot.generation == self.generation as u32 {
             let term = &self.batch.terms[slot.index as usize];
-            if term.kind == kind
-                && term.annotation == annotation
-                && self.batch.bytes(term) == bytes
+            if term.kind == kind && term.annotation == annotation && self.batch.bytes(term) == bytes
             {
                 return slot.index;
             }
@@ -273,7 +273,7 @@ impl BatchBuilder {
         let index = self.batch.terms.len() as u32;
         *slot = CacheSlot {
             hash,
-            generation: self.generation,
+            generation: self.generation as u32,
             index,
         };
         let start = self.batch.arena.len();
@@ -283,12 +283,12 @@ impl BatchBuilder {
         index
     }
 
-    /// Kind and hash seed of a literal with this suffix, and the slot of its annotation (`None` = plain).
+    /// Class and hash seed of a literal with this suffix, and the slot of its annotation (`None` = plain).
     #[inline]
-    fn suffix(&mut self, suffix: Suffix<'_>) -> (Kind, u64, Option<usize>) {
+    fn suffix(&mut self, suffix: Suffix<'_>) -> (DatatypeClass, u64, Option<usize>) {
         let (marker, written) = match suffix {
             Suffix::Plain | Suffix::Datatype(XSD_STRING) => {
-                return (Kind::Literal, Kind::Literal as u64, None);
+                return (DatatypeClass::OTHER, Kind::Literal as u64, None);
             }
             Suffix::Language(tag) => (b'@', tag),
             Suffix::Datatype(iri) => (b'^', iri),
@@ -298,12 +298,12 @@ impl BatchBuilder {
             && known.written[0] == marker
             && known.written[1..] == *written
         {
-            return (known.kind, known.seed, Some(slot));
+            return (known.class, known.seed, Some(slot));
         }
         let annotation = learn(marker, written);
-        let (kind, seed) = (annotation.kind, annotation.seed);
+        let (class, seed) = (annotation.class, annotation.seed);
         self.annotations[slot] = Some(annotation);
-        (kind, seed, Some(slot))
+        (class, seed, Some(slot))
     }
 
     /// The index in this batch of the annotation in a slot.
@@ -364,7 +364,10 @@ impl BatchBuilder {
     fn oxrdf_literal(&mut self, literal: LiteralRef<'_>) -> u32 {
         let lexical = literal.value().as_bytes();
         let Some(language) = literal.language() else {
-            return self.literal(lexical, Suffix::Datatype(literal.datatype().as_str().as_bytes()));
+            return self.literal(
+                lexical,
+                Suffix::Datatype(literal.datatype().as_str().as_bytes()),
+            );
         };
         match literal.direction() {
             None => self.literal(lexical, Suffix::Language(language.as_bytes())),
@@ -408,16 +411,6 @@ fn part(batch: &Batch, index: u32) -> Part<'_> {
     }
 }
 
-fn inline_id(lexical: &[u8], suffix: Suffix<'_>) -> Option<TermId> {
-    let Suffix::Datatype(datatype) = suffix else {
-        return None;
-    };
-    inline::encode(
-        std::str::from_utf8(lexical).ok()?,
-        std::str::from_utf8(datatype).ok()?,
-    )
-}
-
 /// A cheap hash of a language tag or a datatype: both differ at their ends.
 #[inline]
 fn annotation_slot(marker: u8, written: &[u8]) -> usize {
@@ -432,17 +425,17 @@ fn annotation_slot(marker: u8, written: &[u8]) -> usize {
 fn learn(marker: u8, written: &[u8]) -> Annotation {
     let mut bytes = vec![marker];
     bytes.extend_from_slice(written);
-    let kind = if marker == b'@' {
+    let class = if marker == b'@' {
         bytes.make_ascii_lowercase();
-        Kind::Literal
+        DatatypeClass::OTHER
     } else {
-        std::str::from_utf8(written).map_or(Kind::Literal, inline::vocabulary_kind)
+        std::str::from_utf8(written).map_or(DatatypeClass::OTHER, DatatypeClass::of)
     };
     Annotation {
         written: [&[marker], written].concat().into_boxed_slice(),
-        seed: hash_seed(kind, &bytes),
+        seed: hash_seed(class.vocabulary_kind(), &bytes),
         bytes: bytes.into_boxed_slice(),
-        kind,
+        class,
         generation: 0,
         index: 0,
     }

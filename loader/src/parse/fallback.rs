@@ -26,7 +26,11 @@ pub(crate) struct Refused {
 }
 
 /// Parses a line, its line end included.
-pub(crate) fn parse_line(line: &[u8], with_graph: bool, lenient: bool) -> Result<Accepted, Refused> {
+pub(crate) fn parse_line(
+    line: &[u8],
+    with_graph: bool,
+    lenient: bool,
+) -> Result<Accepted, Refused> {
     if nests_too_deep(line) {
         return Err(Refused {
             column: 1,

@@ -4,7 +4,7 @@
 //! recognise is handed to `oxttl` ([`crate::parse::fallback`]), whose verdict stands. Plain are:
 //! * absolute IRIs of plain characters ([`scan`]); others without `\` are asked of `oxiri`, as `oxttl` does;
 //! * blank node labels of ASCII letters, digits, `_`, `-` and `.`;
-//! * literals without `\`; language tags are asked of `oxilangtag` the first time; datatypes but
+//! * literals, escapes included; language tags are asked of `oxilangtag` the first time; datatypes but
 //!   `rdf:langString` and `rdf:dirLangString`, which `oxttl` refuses;
 //! * blanks (spaces and tabs) or none between terms, comments, empty lines; lines end with LF, CR LF or CR.
 //!
@@ -18,10 +18,10 @@ use memchr::{memchr2, memchr3};
 use oxilangtag::LanguageTag;
 use oxiri::Iri;
 
-/// Predicates that are remembered; more begin anew.
-const PREDICATES_MAX: usize = 1024;
+/// Predicates that are remembered, by their hash.
 const PREDICATE_SLOTS: usize = 1024;
 const NO_PREDICATE: u16 = u16::MAX;
+const _: () = assert!(PREDICATE_SLOTS < NO_PREDICATE as usize);
 
 /// The longest beginning of an IRI that is remembered, in bytes.
 const PREFIX_MAX: usize = 64;
@@ -41,7 +41,20 @@ const HOST: [bool; 256] = {
         host[byte] = ascii.is_ascii_alphanumeric()
             || matches!(
                 ascii,
-                b'-' | b'.' | b'_' | b'~' | b'!' | b'$' | b'&' | b'\'' | b'(' | b')' | b'*' | b'+' | b',' | b';' | b'='
+                b'-' | b'.'
+                    | b'_'
+                    | b'~'
+                    | b'!'
+                    | b'$'
+                    | b'&'
+                    | b'\''
+                    | b'('
+                    | b')'
+                    | b'*'
+                    | b'+'
+                    | b','
+                    | b';'
+                    | b'='
             );
         byte += 1;
     }
@@ -82,6 +95,8 @@ enum Predicate {
 enum Object<'a> {
     Node(Node),
     Literal(usize, usize, Suffix<'a>),
+    /// A literal with escapes; what it means stands in [`Lexer::unescaped`].
+    Unescaped(Suffix<'a>),
 }
 
 /// A term that the next line may repeat: where it stands in the slice, brackets included, and its entry.
@@ -91,7 +106,7 @@ struct Last {
     length: usize,
     hash: u64,
     index: u32,
-    generation: u32,
+    generation: u64,
 }
 
 /// The beginning of an IRI, from its scheme to the `/` behind its authority, known to be valid.
@@ -113,7 +128,7 @@ struct KnownPredicate {
     /// With its brackets.
     text: Box<[u8]>,
     hash: u64,
-    generation: u32,
+    generation: u64,
     index: u32,
     /// The predicate that followed this one last time.
     next: u16,
@@ -134,6 +149,7 @@ pub(crate) struct Lexer {
     other_prefix: KnownPrefix,
     graph_prefix: KnownPrefix,
     languages: Box<[Box<[u8]>]>,
+    unescaped: Vec<u8>,
 }
 
 impl Lexer {
@@ -151,6 +167,7 @@ impl Lexer {
             other_prefix: KnownPrefix::new(),
             graph_prefix: KnownPrefix::new(),
             languages: vec![Box::default(); LANGUAGE_SLOTS].into_boxed_slice(),
+            unescaped: Vec::new(),
         }
     }
 
@@ -202,19 +219,15 @@ impl Lexer {
         if data[at] != b'<' {
             return None;
         }
-        let predicate = match self.expected_predicate(data, at) {
-            Some(known) => {
-                let predicate = Predicate::Known(known, at + 1);
-                at += self.predicates[known as usize].text.len();
-                predicate
-            }
-            None => {
-                let end = iri_end(data, at + 1, &mut self.other_prefix)?;
-                let predicate = Predicate::Iri(at + 1, end);
-                at = end + 1;
-                predicate
-            }
-        };
+        let predicate;
+        if let Some(known) = self.expected_predicate(data, at) {
+            predicate = Predicate::Known(known, at + 1);
+            at += self.predicates[known as usize].text.len();
+        } else {
+            let end = iri_end(data, at + 1, &mut self.other_prefix)?;
+            predicate = Predicate::Iri(at + 1, end);
+            at = end + 1;
+        }
 
         at = skip_blanks(data, at);
         let object = match data[at] {
@@ -225,16 +238,23 @@ impl Lexer {
                 Object::Node(node)
             }
             b'"' => {
-                let (end, non_ascii) = scan::literal_stop(data, at + 1);
                 let start = at + 1;
-                if data[end] != b'"'
-                    || (non_ascii && std::str::from_utf8(&data[start..end]).is_err())
-                {
-                    return None;
+                let (end, non_ascii) = scan::literal_stop(data, start);
+                if data[end] == b'\\' {
+                    let end = unescape(data, start, end, &mut self.unescaped)?;
+                    let (suffix, after) = self.suffix(data, end + 1)?;
+                    at = after;
+                    Object::Unescaped(suffix)
+                } else {
+                    if data[end] != b'"'
+                        || (non_ascii && std::str::from_utf8(&data[start..end]).is_err())
+                    {
+                        return None;
+                    }
+                    let (suffix, after) = self.suffix(data, end + 1)?;
+                    at = after;
+                    Object::Literal(start, end, suffix)
                 }
-                let (suffix, after) = self.suffix(data, end + 1)?;
-                at = after;
-                Object::Literal(start, end, suffix)
             }
             b'_' => {
                 let end = label_end(data, at)?;
@@ -270,6 +290,7 @@ impl Lexer {
             Object::Literal(start, end, suffix) => {
                 builder.literal_in_slice(data, start, end, suffix)
             }
+            Object::Unescaped(suffix) => builder.literal(&self.unescaped, suffix),
         };
         let graph = match graph {
             None => builder.default_graph(),
@@ -288,9 +309,7 @@ impl Lexer {
         {
             return Some(last.next);
         }
-        data[at..]
-            .starts_with(&last.text)
-            .then_some(self.predicate)
+        data[at..].starts_with(&last.text).then_some(self.predicate)
     }
 
     /// The suffix of a literal whose closing quote stands before `at`, and where it ends.
@@ -411,19 +430,20 @@ impl Lexer {
         {
             return known;
         }
-        if self.predicates.len() == PREDICATES_MAX {
-            self.predicates.clear();
-            self.predicate_slots.fill(NO_PREDICATE);
-            self.predicate = NO_PREDICATE;
-        }
-        let number = self.predicates.len() as u16;
-        self.predicates.push(KnownPredicate {
+        let predicate = KnownPredicate {
             text: text.into(),
             hash,
             generation: 0,
             index: 0,
             next: NO_PREDICATE,
-        });
+        };
+        if known != NO_PREDICATE {
+            // It takes the place of the one in its slot; who expects that finds other bytes.
+            self.predicates[known as usize] = predicate;
+            return known;
+        }
+        let number = self.predicates.len() as u16;
+        self.predicates.push(predicate);
         self.predicate_slots[slot] = number;
         number
     }
@@ -506,6 +526,43 @@ fn label_end(data: &[u8], at: usize) -> Option<usize> {
         end -= 1;
     }
     Some(end)
+}
+
+/// Resolves the escapes of a literal that begins at `start` and has its first `\` at `escape`; gives where its
+/// closing quote stands.
+fn unescape(data: &[u8], start: usize, escape: usize, out: &mut Vec<u8>) -> Option<usize> {
+    out.clear();
+    let (mut start, mut at) = (start, escape);
+    loop {
+        out.extend_from_slice(&data[start..at]);
+        match data[at] {
+            b'"' => return std::str::from_utf8(out).is_ok().then_some(at),
+            b'\\' => {}
+            _ => return None,
+        }
+        let (character, length) = match data[at + 1] {
+            b't' => ('\t', 2),
+            b'b' => ('\x08', 2),
+            b'n' => ('\n', 2),
+            b'r' => ('\r', 2),
+            b'f' => ('\x0C', 2),
+            quoted @ (b'"' | b'\'' | b'\\') => (char::from(quoted), 2),
+            b'u' => (hexadecimal(data.get(at + 2..at + 6)?)?, 6),
+            b'U' => (hexadecimal(data.get(at + 2..at + 10)?)?, 10),
+            _ => return None,
+        };
+        out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+        start = at + length;
+        at = scan::literal_stop(data, start).0;
+    }
+}
+
+fn hexadecimal(digits: &[u8]) -> Option<char> {
+    let mut code = 0;
+    for digit in digits {
+        code = code << 4 | char::from(*digit).to_digit(16)?;
+    }
+    char::from_u32(code)
 }
 
 /// Where the IRI that begins at `start` ends (at its `>`), if it is one that `oxttl` takes as it stands.

@@ -10,6 +10,7 @@
 
 mod builder;
 pub(crate) mod fallback;
+mod guard;
 pub(crate) mod lexer;
 mod other;
 pub(crate) mod scan;
@@ -204,11 +205,7 @@ impl StatementParser {
         }
     }
 
-    fn parse_lines(
-        &mut self,
-        slice: &Arc<Slice>,
-        sink: &mut dyn BatchSink,
-    ) -> Result<ParseCounts> {
+    fn parse_lines(&mut self, slice: &Arc<Slice>, sink: &mut dyn BatchSink) -> Result<ParseCounts> {
         let data = slice.padded();
         let length = slice.bytes().len();
         let mut counts = ParseCounts {

@@ -7,6 +7,7 @@ use crate::error::{LoadError, Result};
 use crate::input::slices::error_of_read;
 use crate::input::{Document, Format};
 use crate::parse::fallback::fits_grammar;
+use crate::parse::guard::{self, Guard};
 use crate::parse::{BatchSink, ParseCounts, Reject, StatementParser};
 use memchr::memchr_iter;
 use oxjsonld::{JsonLdErrorCode, JsonLdParseError, JsonLdParser};
@@ -18,9 +19,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// How far back in a document the tracker knows where lines begin, in bytes.
 const TRACKED_BYTES: u64 = 1 << 20;
-
-/// How deep JSON may be nested: `oxjsonld` recurses.
-const JSON_DEPTH_MAX: u32 = 128;
 
 impl StatementParser {
     pub(super) fn parse_other_document(
@@ -45,7 +43,7 @@ impl StatementParser {
         if origin.format == Format::RdfXml {
             run.rdf_xml(tracked, origin.base.as_deref(), &tracker)?;
         } else {
-            run.json_ld(tracked, origin.base.as_deref())?;
+            run.json_ld(tracked, origin.base.as_deref(), &tracker)?;
         }
         let mut counts = run.counts;
         self.flush(sink)?;
@@ -82,7 +80,7 @@ impl Run<'_> {
                 .with_base_iri(base)
                 .map_err(|error| base_error(&error))?;
         }
-        let mut triples = parser.for_reader(reader);
+        let mut triples = parser.for_reader(Guard::new(reader, guard::Xml::default()));
         while let Some(triple) = triples.next() {
             match triple {
                 Ok(triple) => {
@@ -93,7 +91,7 @@ impl Run<'_> {
                     }
                     self.quad(&triple.in_graph(GraphName::DefaultGraph))?;
                 }
-                Err(RdfXmlParseError::Io(error)) => return Err(error_of_read(self.name, error)),
+                Err(RdfXmlParseError::Io(error)) => return self.read_error(error, tracker),
                 Err(RdfXmlParseError::Syntax(error)) => {
                     let position = triples.buffer_position();
                     let (line, column) = tracker
@@ -108,7 +106,12 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn json_ld(&mut self, reader: Tracked, base: Option<&str>) -> Result<()> {
+    fn json_ld(
+        &mut self,
+        reader: Tracked,
+        base: Option<&str>,
+        tracker: &Mutex<Tracker>,
+    ) -> Result<()> {
         let mut parser = JsonLdParser::new();
         if self.parser.options.lenient {
             parser = parser.lenient();
@@ -118,7 +121,7 @@ impl Run<'_> {
                 .with_base_iri(base)
                 .map_err(|error| base_error(&error))?;
         }
-        let mut quads = parser.for_reader(Shallow::new(reader));
+        let mut quads = parser.for_reader(Guard::new(reader, guard::Json::default()));
         while let Some(quad) = quads.next() {
             match quad {
                 Ok(quad) => {
@@ -129,7 +132,7 @@ impl Run<'_> {
                     }
                     self.quad(&quad)?;
                 }
-                Err(JsonLdParseError::Io(error)) => return Err(error_of_read(self.name, error)),
+                Err(JsonLdParseError::Io(error)) => return self.read_error(error, tracker),
                 Err(JsonLdParseError::Syntax(error)) => {
                     let (line, column) = error.location().map_or((0, 0), |location| {
                         (location.start.line + 1, location.start.column + 1)
@@ -152,12 +155,31 @@ impl Run<'_> {
         Ok(())
     }
 
+    /// An error of the input, or what the guard has to say of the document, which ends with it.
+    fn read_error(&mut self, error: io::Error, tracker: &Mutex<Tracker>) -> Result<()> {
+        match error.downcast::<guard::Unfit>() {
+            Ok(unfit) => {
+                let (line, column) = {
+                    let tracker = tracker.lock().unwrap_or_else(PoisonError::into_inner);
+                    tracker.position(tracker.offset)
+                };
+                self.reject(line, column, unfit.to_string())
+            }
+            Err(error) => Err(error_of_read(self.name, error)),
+        }
+    }
+
     fn quad(&mut self, quad: &Quad) -> Result<()> {
         if self.parser.options.lenient && !fits_grammar(quad) {
             let reason = format!("an IRI has characters that no IRI may have: {quad}");
             return self.reject(0, 0, reason);
         }
-        if self.parser.builder.quad(self.document, quad.as_ref()).is_err() {
+        if self
+            .parser
+            .builder
+            .quad(self.document, quad.as_ref())
+            .is_err()
+        {
             return self.reject(0, 0, "triple terms are nested too deeply".to_owned());
         }
         self.counts.statements += 1;
@@ -243,55 +265,6 @@ impl Read for Tracked {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .note(&buffer[..read]);
-        Ok(read)
-    }
-}
-
-/// Passes JSON on as long as it is not nested too deeply.
-struct Shallow<R> {
-    inner: R,
-    depth: u32,
-    in_string: bool,
-    escaped: bool,
-}
-
-impl<R> Shallow<R> {
-    fn new(inner: R) -> Self {
-        Self {
-            inner,
-            depth: 0,
-            in_string: false,
-            escaped: false,
-        }
-    }
-}
-
-impl<R: Read> Read for Shallow<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.inner.read(buffer)?;
-        for byte in &buffer[..read] {
-            if self.in_string {
-                match byte {
-                    _ if self.escaped => self.escaped = false,
-                    b'\\' => self.escaped = true,
-                    b'"' => self.in_string = false,
-                    _ => {}
-                }
-                continue;
-            }
-            match byte {
-                b'"' => self.in_string = true,
-                b'{' | b'[' => self.depth += 1,
-                b'}' | b']' => self.depth = self.depth.saturating_sub(1),
-                _ => {}
-            }
-            if self.depth > JSON_DEPTH_MAX {
-                return Err(io::Error::new(
-                    io::ErrorKind::InvalidData,
-                    format!("objects and arrays are nested more than {JSON_DEPTH_MAX} deep"),
-                ));
-            }
-        }
         Ok(read)
     }
 }

@@ -79,13 +79,13 @@ impl StatementParser {
         let lenient = run.parser.options.lenient;
         if slice.format() == Format::TriG {
             let mut quads = trig_parser(slice.base(), lenient)?.for_slice(text);
-            while let Some(quad) = quads.next() {
+            for quad in quads.by_ref() {
                 run.step(quad)?;
             }
             run.note_prefixes(quads.prefixes());
         } else {
             let mut triples = turtle_parser(slice.base(), lenient)?.for_slice(text);
-            while let Some(triple) = triples.next() {
+            for triple in triples.by_ref() {
                 run.step(triple.map(|triple| triple.in_graph(GraphName::DefaultGraph)))?;
             }
             run.note_prefixes(triples.prefixes());
@@ -133,13 +133,13 @@ impl StatementParser {
         let lenient = run.parser.options.lenient;
         if origin.format == Format::TriG {
             let mut quads = trig_parser(base, lenient)?.for_reader(stream);
-            while let Some(quad) = quads.next() {
+            for quad in quads.by_ref() {
                 run.stream_step(quad)?;
             }
             run.note_prefixes(quads.prefixes());
         } else {
             let mut triples = turtle_parser(base, lenient)?.for_reader(stream);
-            while let Some(triple) = triples.next() {
+            for triple in triples.by_ref() {
                 run.stream_step(triple.map(|triple| triple.in_graph(GraphName::DefaultGraph)))?;
             }
             run.note_prefixes(triples.prefixes());

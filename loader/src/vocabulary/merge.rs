@@ -99,9 +99,9 @@ fn insert<S: SortedTerms>(sources: &[S], waiting: &mut Vec<usize>, source: usize
 
 /// A partial vocabulary in memory, sorted, with its annotations renumbered to the load's sorted list.
 pub struct SortedVocabulary {
-    /// The terms.
+    /// The terms, laid out in term order ([`PartialVocabulary::reordered`]): the merge reads them from front to back.
     pub vocabulary: PartialVocabulary,
-    /// Their numbers in term order.
+    /// The numbers that they had before, by place.
     pub sorted: Vec<LocalId>,
     /// The vocabulary's annotation -> the load's.
     pub annotation_map: Vec<u32>,
@@ -109,7 +109,7 @@ pub struct SortedVocabulary {
 
 impl SortedVocabulary {
     fn head(&self, place: usize) -> Head<'_> {
-        let id = self.sorted[place];
+        let id = place as LocalId;
         Head {
             kind: self.vocabulary.kind(id),
             bytes: self.vocabulary.bytes(id),
@@ -138,7 +138,7 @@ impl SortedTerms for MemorySource<'_> {
     }
 
     fn roles(&self) -> u8 {
-        self.sorted.vocabulary.roles(self.sorted.sorted[self.range.start])
+        self.sorted.vocabulary.roles(self.range.start as LocalId)
     }
 
     fn advance(&mut self) -> Result<(), LoadError> {
@@ -159,7 +159,8 @@ pub fn merge_annotations<'a>(
         .map(|list| {
             list.iter()
                 .map(|annotation| {
-                    all.binary_search(annotation).expect("all annotations are listed") as u32
+                    all.binary_search(annotation)
+                        .expect("all annotations are listed") as u32
                 })
                 .collect()
         })
@@ -184,9 +185,18 @@ pub fn split(vocabularies: &[SortedVocabulary], ranges: usize) -> Vec<Vec<Range<
                 continue;
             }
             let splitter = largest.head(splitter);
-            vocabularies.iter().map(|each| lower_bound(each, splitter)).collect()
+            vocabularies
+                .iter()
+                .map(|each| lower_bound(each, splitter))
+                .collect()
         };
-        result.push(starts.iter().zip(&ends).map(|(start, end)| *start..*end).collect());
+        result.push(
+            starts
+                .iter()
+                .zip(&ends)
+                .map(|(start, end)| *start..*end)
+                .collect(),
+        );
         starts = ends;
     }
     result

@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! slots    open addressing, a power of two, at most 5/8 full
-//!          | hash's upper 32 bits | local id + 1 |   0 = free
+//!          | hash's upper 32 bits | local id |   all ones = free
 //! entries  by local id: | start in `bytes` (48) | kind (8) | roles (8) |, length, annotation
 //! bytes    the terms' bytes, one after another
 //! ```
@@ -21,6 +21,8 @@ pub mod merge;
 pub mod number;
 pub mod sort;
 pub mod spill;
+#[cfg(test)]
+mod tests;
 
 use crate::batch::{Batch, BatchTerm, hash_term};
 use hashbrown::HashMap;
@@ -31,6 +33,10 @@ pub const ROLE_PREDICATE: u8 = 1;
 
 /// The number of a term within one partial vocabulary.
 pub type LocalId = u32;
+
+/// A free slot. Not zero: zeroed memory comes from the system as one shared page, which look-ups would map by reading
+/// it, so that the first insert into each page would pay for a second fault.
+const FREE: u64 = u64::MAX;
 
 /// Terms are looked up in groups of this many, see the module's head.
 const GROUP: usize = 32;
@@ -73,7 +79,7 @@ impl PartialVocabulary {
     /// No terms.
     pub fn new() -> Self {
         Self {
-            slots: vec![0; 1 << 12],
+            slots: vec![FREE; 1 << 12],
             entries: Vec::new(),
             bytes: Vec::new(),
             annotations: vec![Box::default()],
@@ -160,25 +166,63 @@ impl PartialVocabulary {
                 annotation: 0,
             }; GROUP];
             for ((entry, candidate), term) in entries.iter_mut().zip(candidates).zip(group) {
-                if candidate >> 32 == term.hash >> 32 && candidate != 0 {
-                    *entry = self.entries[candidate as u32 as usize - 1];
+                if candidate >> 32 == term.hash >> 32 && candidate != FREE {
+                    *entry = self.entries[candidate as u32 as usize];
                 }
             }
+            // The last round compares bytes: fetch them all first, so that their misses overlap as well.
+            let mut fetched = 0;
+            for entry in &entries[..group.len()] {
+                let end = entry.start() + entry.length as usize;
+                fetched ^= self.bytes.get(entry.start()).copied().unwrap_or(0)
+                    ^ self.bytes.get(end.saturating_sub(1)).copied().unwrap_or(0);
+            }
+            std::hint::black_box(fetched);
             for ((entry, candidate), term) in entries.iter().zip(candidates).zip(group) {
-                let inline = term.kind.is_inline().then(|| term.inline_id().bits().to_be_bytes());
-                let bytes = inline.as_ref().map_or_else(|| batch.bytes(term), |id| &id[..]);
+                let inline = term
+                    .kind
+                    .is_inline()
+                    .then(|| term.inline_id().bits().to_be_bytes());
+                let bytes = inline
+                    .as_ref()
+                    .map_or_else(|| batch.bytes(term), |id| &id[..]);
                 let annotation = self.annotation_map[term.annotation as usize];
                 let known = entry.length as usize == bytes.len()
                     && entry.kind() == term.kind as u8
                     && entry.annotation == annotation
                     && self.bytes[entry.start()..entry.start() + bytes.len()] == *bytes;
                 let id = if known {
-                    candidate as u32 - 1
+                    candidate as u32
                 } else {
                     self.find_or_add(term, bytes, annotation)
                 };
                 ids.push(id);
             }
+        }
+    }
+
+    /// The same terms, numbered and laid out in this order (all of them, each once), for reading from front to back;
+    /// no term can be looked up or added any more.
+    pub fn reordered(mut self, order: &[LocalId]) -> Self {
+        self.slots = Vec::new();
+        let mut bytes = Vec::with_capacity(self.bytes.len());
+        let mut entries = Vec::with_capacity(self.entries.len());
+        for id in order {
+            let entry = self.entries[*id as usize];
+            let start = bytes.len() as u64;
+            bytes.extend_from_slice(self.bytes(*id));
+            entries.push(Entry {
+                place: (start << 16) | (entry.place & 0xFFFF),
+                ..entry
+            });
+        }
+        Self {
+            slots: Vec::new(),
+            entries,
+            bytes,
+            annotations: self.annotations,
+            annotation_ids: HashMap::new(),
+            annotation_map: Vec::new(),
         }
     }
 
@@ -188,8 +232,8 @@ impl PartialVocabulary {
         let mask = self.slots.len() - 1;
         let tag = hash_term(kind, bytes, annotation) >> 32;
         let mut place = tag as usize & mask;
-        while self.slots[place] != 0 {
-            let id = self.slots[place] as u32 - 1;
+        while self.slots[place] != FREE {
+            let id = self.slots[place] as u32;
             let entry = self.entries[id as usize];
             if self.slots[place] >> 32 == tag
                 && entry.kind() == kind as u8
@@ -209,11 +253,11 @@ impl PartialVocabulary {
         let mut place = tag as usize & mask;
         loop {
             let slot = self.slots[place];
-            if slot == 0 {
+            if slot == FREE {
                 break;
             }
             if slot >> 32 == tag {
-                let id = slot as u32 - 1;
+                let id = slot as u32;
                 let entry = self.entries[id as usize];
                 if entry.kind() == term.kind as u8
                     && entry.annotation == annotation
@@ -225,7 +269,7 @@ impl PartialVocabulary {
             place = (place + 1) & mask;
         }
         let id = self.entries.len() as LocalId;
-        self.slots[place] = (tag << 32) | u64::from(id + 1);
+        self.slots[place] = (tag << 32) | u64::from(id);
         self.entries.push(Entry {
             place: ((self.bytes.len() as u64) << 16) | (u64::from(term.kind as u8) << 8),
             length: bytes.len() as u32,
@@ -240,11 +284,11 @@ impl PartialVocabulary {
         if (self.entries.len() + more) * 8 <= self.slots.len() * 5 {
             return;
         }
-        let mut slots = vec![0_u64; self.slots.len() * 2];
+        let mut slots = vec![FREE; self.slots.len() * 2];
         let mask = slots.len() - 1;
-        for slot in self.slots.iter().filter(|slot| **slot != 0) {
+        for slot in self.slots.iter().filter(|slot| **slot != FREE) {
             let mut place = (slot >> 32) as usize & mask;
-            while slots[place] != 0 {
+            while slots[place] != FREE {
                 place = (place + 1) & mask;
             }
             slots[place] = *slot;

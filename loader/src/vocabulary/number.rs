@@ -16,6 +16,9 @@
 //! Runs in memory are merged by several threads, each a range of the term order; ranges of the dictionary are
 //! encoded where they are merged, and put together in order.
 
+#[cfg(test)]
+mod tests;
+
 use super::merge::{
     Head, MemorySource, MergedTerms, SortedVocabulary, merge, merge_annotations, split,
 };
@@ -30,11 +33,12 @@ use quadrille_store::dictionary::{
 use quadrille_store::io::Storage;
 use quadrille_store::io::checked::Unsynced;
 use quadrille_store::{Kind, Snapshot, TermId, TermKey};
+use std::borrow::Cow;
 
 /// A section's blocks are handed on after this many terms when runs are spilled.
-const TERMS_PER_PIECE: u64 = 1 << 16;
+const TERMS_PER_PIECE: u64 = if cfg!(test) { 1 << 6 } else { 1 << 16 };
 /// Ranges are not made smaller than this.
-const TERMS_PER_RANGE: usize = 1 << 15;
+const TERMS_PER_RANGE: usize = if cfg!(test) { 1 << 4 } else { 1 << 15 };
 const KINDS: usize = 64;
 
 /// What numbering needs to know.
@@ -79,7 +83,7 @@ pub struct Numbering {
 pub enum RankMap {
     /// In memory.
     Memory(Vec<u32>),
-    /// In a temporary file: places, and the permutation to ranks where there is one.
+    /// In a temporary file.
     File(NumberFile),
 }
 
@@ -143,7 +147,11 @@ impl RankTable {
     /// The id of a rank.
     #[inline]
     pub fn id(&self, rank: u64) -> TermId {
-        let after = self.pieces.iter().take_while(|piece| piece.first_rank <= rank).count();
+        let after = self
+            .pieces
+            .iter()
+            .take_while(|piece| piece.first_rank <= rank)
+            .count();
         self.id_in(&self.pieces[after - 1], rank)
     }
 
@@ -214,7 +222,7 @@ impl Places for NumberWriter {
     }
 
     fn len(&self) -> usize {
-        self.len()
+        self.count()
     }
 }
 
@@ -246,7 +254,10 @@ impl<'a, P: Places, F: FnMut(SectionBlocks) -> Result<(), LoadError>> RangeSink<
             .dictionaries()
             .iter()
             .map(|dictionary| {
-                Kind::VOCABULARY.iter().map(|kind| (*kind, dictionary.cursor(*kind))).collect()
+                Kind::VOCABULARY
+                    .iter()
+                    .map(|kind| (*kind, dictionary.cursor(*kind)))
+                    .collect()
             })
             .collect();
         Self {
@@ -278,8 +289,10 @@ impl<'a, P: Places, F: FnMut(SectionBlocks) -> Result<(), LoadError>> RangeSink<
             annotation: &self.annotations[head.annotation as usize],
         };
         for older in &mut self.older {
-            let (_, cursor) =
-                older.iter_mut().find(|(of, _)| *of == kind).expect("a cursor for each kind");
+            let (_, cursor) = older
+                .iter_mut()
+                .find(|(of, _)| *of == kind)
+                .expect("a cursor for each kind");
             if let Some(id) = cursor.seek(&key)? {
                 self.range.known.push((self.range.terms as u32, id));
                 return Ok(());
@@ -307,13 +320,11 @@ impl<'a, P: Places, F: FnMut(SectionBlocks) -> Result<(), LoadError>> RangeSink<
             return Ok(());
         }
         let blocks = builder.finish();
-        match &mut self.flush {
-            Some(flush) => flush(blocks),
-            None => {
-                self.range.blocks.push(blocks);
-                Ok(())
-            }
+        if let Some(flush) = &mut self.flush {
+            return flush(blocks);
         }
+        self.range.blocks.push(blocks);
+        Ok(())
     }
 
     fn finish(mut self) -> Result<Range<P>, LoadError> {
@@ -365,7 +376,9 @@ pub fn number(runs: &mut [Run], context: &Context<'_>) -> Result<Numbering, Load
         annotations: &annotations,
         writer: None,
     };
-    let in_memory = runs.iter().all(|run| matches!(run.terms, Terms::Memory { .. }));
+    let in_memory = runs
+        .iter()
+        .all(|run| matches!(run.terms, Terms::Memory { .. }));
     if in_memory {
         number_in_memory(runs, maps, context, &annotations, writer)
     } else {
@@ -448,7 +461,11 @@ fn number_in_memory(
             }
         })
         .collect();
-    let largest = vocabularies.iter().map(|each| each.sorted.len()).max().unwrap_or(0);
+    let largest = vocabularies
+        .iter()
+        .map(|each| each.sorted.len())
+        .max()
+        .unwrap_or(0);
     let count = (context.threads * 4).min(largest / TERMS_PER_RANGE).max(1);
     let cuts = split(&vocabularies, count);
     let ranges = workers::each(context.threads, &cuts, |cut| {
@@ -457,7 +474,10 @@ fn number_in_memory(
             .zip(cut)
             .map(|(vocabulary, range)| MemorySource::new(vocabulary, range.clone()))
             .collect();
-        let places = cut.iter().map(|range| Vec::with_capacity(range.len())).collect();
+        let places = cut
+            .iter()
+            .map(|range| Vec::with_capacity(range.len()))
+            .collect();
         let no_flush = None::<fn(SectionBlocks) -> Result<(), LoadError>>;
         let mut sink = RangeSink::new(context, annotations, places, no_flush);
         merge(&mut sources, &mut sink)?;
@@ -600,8 +620,12 @@ impl<'a> Assembly<'a> {
                 assembly.all[kind] += range.all[kind];
             }
             assembly.inline.extend(range.inline);
-            assembly.known.extend(range.known.iter().map(|(place, id)| (start + place, *id)));
-            assembly.predicates.extend(range.predicates.iter().map(|place| start + place));
+            assembly
+                .known
+                .extend(range.known.iter().map(|(place, id)| (start + place, *id)));
+            assembly
+                .predicates
+                .extend(range.predicates.iter().map(|place| start + place));
         }
         assembly
     }
@@ -733,11 +757,11 @@ impl<'a> Assembly<'a> {
 }
 
 impl RankMap {
-    /// The whole map, in memory; a file is removed.
-    pub fn take(self, storage: &dyn Storage) -> Result<Vec<u32>, LoadError> {
+    /// The whole map, in memory.
+    pub fn read(&self, storage: &dyn Storage) -> Result<Cow<'_, [u32]>, LoadError> {
         match self {
-            Self::Memory(map) => Ok(map),
-            Self::File(file) => file.take(storage),
+            Self::Memory(map) => Ok(Cow::Borrowed(map)),
+            Self::File(file) => Ok(Cow::Owned(file.read(storage)?)),
         }
     }
 }

@@ -58,8 +58,12 @@ fn sort_group(vocabulary: &PartialVocabulary, items: &mut [(u64, LocalId)]) {
         let mut from = 0;
         while from < group.len() {
             let key = group[from].0;
-            let equal = group[from..].iter().take_while(|item| item.0 == key).count();
-            let rest = from + put_ended_first(vocabulary, &mut group[from..from + equal], depth + STEP);
+            let equal = group[from..]
+                .iter()
+                .take_while(|item| item.0 == key)
+                .count();
+            let rest =
+                from + put_ended_first(vocabulary, &mut group[from..from + equal], depth + STEP);
             if from + equal - rest > 1 {
                 groups.push((start + rest, start + from + equal, depth + STEP));
             }

@@ -44,7 +44,11 @@ impl SpillWriter {
     /// Appends the next term.
     pub fn push(&mut self, head: Head<'_>, roles: u8) -> Result<(), LoadError> {
         let shared = if head.kind == self.last_kind {
-            self.last.iter().zip(head.bytes).take_while(|(a, b)| a == b).count()
+            self.last
+                .iter()
+                .zip(head.bytes)
+                .take_while(|(a, b)| a == b)
+                .count()
         } else {
             0
         };
@@ -128,7 +132,9 @@ impl SpilledSource {
 
     fn read_record(&mut self) -> Result<(), LoadError> {
         let mut head = [0; RECORD_HEAD];
-        self.reader.read_exact(&mut head).map_err(LoadError::temporary)?;
+        self.reader
+            .read_exact(&mut head)
+            .map_err(LoadError::temporary)?;
         let number = |place: usize| {
             u32::from_le_bytes(head[place..place + 4].try_into().expect("four bytes")) as usize
         };
@@ -137,7 +143,9 @@ impl SpilledSource {
         self.roles = head[1];
         self.annotation = self.annotation_map[number(10)];
         self.bytes.resize(shared + rest, 0);
-        self.reader.read_exact(&mut self.bytes[shared..]).map_err(LoadError::temporary)?;
+        self.reader
+            .read_exact(&mut self.bytes[shared..])
+            .map_err(LoadError::temporary)?;
         Ok(())
     }
 }

@@ -3,7 +3,9 @@
 
 #![allow(dead_code, reason = "each test program uses a part")]
 
-use oxrdf::{BaseDirection, BlankNode, GraphName, Literal, NamedNode, NamedOrBlankNode, Quad, Term, Triple};
+use oxrdf::{
+    BaseDirection, BlankNode, GraphName, Literal, NamedNode, NamedOrBlankNode, Quad, Term, Triple,
+};
 use oxttl::{NQuadsParser, NTriplesParser, TurtleSyntaxError};
 use quadrille_loader::batch::{Batch, DEFAULT_GRAPH, hash_term};
 use quadrille_loader::error::{LoadError, Result};
@@ -78,7 +80,11 @@ impl Reader<'_> {
             }
         }
         assert_eq!(&*self.batch.annotations[0], b"");
-        let has_triples = self.batch.terms.iter().any(|term| term.kind == Kind::Triple);
+        let has_triples = self
+            .batch
+            .terms
+            .iter()
+            .any(|term| term.kind == Kind::Triple);
         for (term, named) in self.batch.terms.iter().zip(named) {
             assert!(named || has_triples, "a term that no statement names");
             if term.kind.is_inline() {
@@ -92,23 +98,26 @@ impl Reader<'_> {
     }
 
     fn quads(&self) -> impl Iterator<Item = Quad> {
-        self.batch.quads.iter().map(|[subject, predicate, object, graph]| {
-            let graph = if *graph == DEFAULT_GRAPH {
-                GraphName::DefaultGraph
-            } else {
-                match self.term(*graph) {
-                    Term::NamedNode(node) => node.into(),
-                    Term::BlankNode(node) => node.into(),
-                    other => panic!("{other} as a graph"),
+        self.batch
+            .quads
+            .iter()
+            .map(|[subject, predicate, object, graph]| {
+                let graph = if *graph == DEFAULT_GRAPH {
+                    GraphName::DefaultGraph
+                } else {
+                    match self.term(*graph) {
+                        Term::NamedNode(node) => node.into(),
+                        Term::BlankNode(node) => node.into(),
+                        other => panic!("{other} as a graph"),
+                    }
+                };
+                Quad {
+                    subject: node(self.term(*subject)),
+                    predicate: named_node(self.term(*predicate)),
+                    object: self.term(*object),
+                    graph_name: graph,
                 }
-            };
-            Quad {
-                subject: node(self.term(*subject)),
-                predicate: named_node(self.term(*predicate)),
-                object: self.term(*object),
-                graph_name: graph,
-            }
-        })
+            })
     }
 
     fn term(&self, index: u32) -> Term {

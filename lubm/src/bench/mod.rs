@@ -12,10 +12,10 @@ mod report;
 
 pub use report::{BenchReport, GenerateFigures, QueryReport, Verdict};
 
+use crate::LubmError;
 use crate::output::{Destination, GenerateOptions, generate};
 use crate::queries::{QUERIES, Query};
 use crate::reference::Inference;
-use crate::LubmError;
 use quadrille_loader::input::InputFile;
 use quadrille_loader::{LoadError, LoadOptions, LoadReport, load};
 use quadrille_sparql::{Query as SparqlQuery, QueryError, QueryOptions, ResultFormat};
@@ -62,7 +62,9 @@ pub enum BenchError {
 
 /// Runs the benchmark; wrong answers are in the report, not an error.
 pub fn run(options: &BenchOptions) -> Result<BenchReport, BenchError> {
-    let data = options.directory.join(format!("lubm{}.nt", options.universities));
+    let data = options
+        .directory
+        .join(format!("lubm{}.nt", options.universities));
     let generated = generate_data(options, &data)?;
     let store = Store::open(&options.directory.join("store"))?;
     let load = load_data(&store, &data, options)?;
@@ -119,7 +121,11 @@ fn ask(
     let mut warm = Vec::with_capacity(options.warm_runs);
     for _ in 0..options.warm_runs {
         let (again, _, seconds) = run()?;
-        assert_eq!(again, rows, "query {}: another answer the second time", query.number);
+        assert_eq!(
+            again, rows,
+            "query {}: another answer the second time",
+            query.number
+        );
         warm.push(seconds);
     }
     warm.sort_by(f64::total_cmp);
@@ -144,7 +150,9 @@ fn ask(
 
 fn ask_once(text: &str, snapshot: &Snapshot, sink: &mut CountingSink) -> Result<u64, QueryError> {
     let query = SparqlQuery::parse(text, None)?;
-    query.execute(snapshot, &QueryOptions::default())?.write(ResultFormat::Tsv, sink)
+    query
+        .execute(snapshot, &QueryOptions::default())?
+        .write(ResultFormat::Tsv, sink)
 }
 
 /// Counts what is written.

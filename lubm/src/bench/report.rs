@@ -70,12 +70,17 @@ pub enum Verdict {
 impl BenchReport {
     /// Whether no answer is wrong.
     pub fn is_right(&self) -> bool {
-        self.queries.iter().all(|query| query.verdict != Verdict::Wrong)
+        self.queries
+            .iter()
+            .all(|query| query.verdict != Verdict::Wrong)
     }
 
     /// The geometric mean of the queries' warm times in seconds, if there were warm runs.
     pub fn geometric_mean(&self) -> Option<f64> {
-        let logarithms = self.queries.iter().map(|query| query.warm_seconds.map(f64::ln));
+        let logarithms = self
+            .queries
+            .iter()
+            .map(|query| query.warm_seconds.map(f64::ln));
         let sum: f64 = logarithms.sum::<Option<f64>>()?;
         Some((sum / self.queries.len() as f64).exp())
     }
@@ -90,7 +95,10 @@ impl fmt::Display for BenchReport {
         } = self.generate;
         writeln!(f, "LUBM, {} universities", self.universities)?;
         let megabytes = bytes as f64 / 1e6;
-        writeln!(f, "generated {statements} statements, {megabytes:.1} MB, in {seconds:.2} s")?;
+        writeln!(
+            f,
+            "generated {statements} statements, {megabytes:.1} MB, in {seconds:.2} s"
+        )?;
         writeln!(f, "loaded {}", self.load)?;
         writeln!(
             f,

@@ -134,7 +134,8 @@ pub fn compare_rows(
     right_row: usize,
 ) -> Ordering {
     for (left_column, right_column) in left_columns.iter().zip(right_columns) {
-        let order = left.column(*left_column)[left_row].cmp(&right.column(*right_column)[right_row]);
+        let order =
+            left.column(*left_column)[left_row].cmp(&right.column(*right_column)[right_row]);
         if order.is_ne() {
             return order;
         }

@@ -39,7 +39,11 @@ pub struct Control {
 
 impl Control {
     /// The control of a query that starts now. `batch_rows` is at least 1.
-    pub fn new(token: Option<CancellationToken>, timeout: Option<Duration>, batch_rows: usize) -> Self {
+    pub fn new(
+        token: Option<CancellationToken>,
+        timeout: Option<Duration>,
+        batch_rows: usize,
+    ) -> Self {
         Self {
             token,
             // A limit beyond what the clock can count to is none.

@@ -1,7 +1,7 @@
 //! `Distinct` and `Adjacent`: each row once.
 
 use super::batch::{Batch, compare_rows};
-use super::hash_join::{hash_row, mix};
+use super::hash::{hash_ids, hash_row};
 use super::operator::Operator;
 use crate::error::Result;
 use hashbrown::HashTable;
@@ -61,12 +61,6 @@ impl Distinct {
     }
 }
 
-/// What [`hash_row`] gives for a row with these ids.
-fn hash_ids(ids: &[TermId]) -> u64 {
-    ids.iter()
-        .fold(0x243f_6a88_85a3_08d3, |hash, id| mix(hash ^ id.bits()))
-}
-
 impl Operator for Distinct {
     fn next(&mut self, output: &mut Batch) -> Result<usize> {
         loop {
@@ -76,7 +70,8 @@ impl Operator for Distinct {
             }
             let mut selection = std::mem::take(&mut self.selection);
             selection.clear();
-            selection.extend((0..output.rows() as u32).filter(|row| self.is_new(output, *row as usize)));
+            selection
+                .extend((0..output.rows() as u32).filter(|row| self.is_new(output, *row as usize)));
             output.select(&selection);
             self.selection = selection;
             if output.rows() > 0 {
@@ -115,8 +110,8 @@ impl Operator for Adjacent {
             let columns = &self.columns;
             let rows = output.rows();
             self.selection.clear();
-            let repeats_last =
-                self.last.rows() > 0 && compare_rows(&self.last, columns, 0, output, columns, 0).is_eq();
+            let repeats_last = self.last.rows() > 0
+                && compare_rows(&self.last, columns, 0, output, columns, 0).is_eq();
             if !repeats_last {
                 self.selection.push(0);
             }

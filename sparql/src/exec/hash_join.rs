@@ -6,6 +6,7 @@
 
 use super::batch::{Batch, compare_rows};
 use super::control::Control;
+use super::hash::hash_row;
 use super::operator::{Input, Operator};
 use super::pairs::{Pairs, Source};
 use crate::error::Result;
@@ -70,7 +71,8 @@ impl HashJoin {
             self.kept.append(&batch, 0, batch.rows());
         }
         let (kept, keys) = (&self.kept, &self.right_keys);
-        self.table.reserve(kept.rows(), |row| hash_row(kept, keys, *row as usize));
+        self.table
+            .reserve(kept.rows(), |row| hash_row(kept, keys, *row as usize));
         self.previous.resize(kept.rows(), NONE);
         for row in 0..kept.rows() {
             let entry = self.table.entry(
@@ -94,7 +96,15 @@ impl HashJoin {
         let (left, keys) = (&self.left.batch, &self.left_keys);
         self.table
             .find(hash_row(left, keys, row), |other| {
-                compare_rows(&self.kept, &self.right_keys, *other as usize, left, keys, row).is_eq()
+                compare_rows(
+                    &self.kept,
+                    &self.right_keys,
+                    *other as usize,
+                    left,
+                    keys,
+                    row,
+                )
+                .is_eq()
             })
             .copied()
     }
@@ -151,21 +161,4 @@ impl Operator for HashJoin {
     fn skip_to(&mut self, key: &[TermId]) -> Result<()> {
         self.left.skip_to(key)
     }
-}
-
-/// A hash of some columns of a row, good in its upper and its lower bits.
-#[inline]
-pub fn hash_row(batch: &Batch, columns: &[usize], row: usize) -> u64 {
-    let mut hash = 0x243f_6a88_85a3_08d3_u64;
-    for column in columns {
-        hash = mix(hash ^ batch.column(*column)[row].bits());
-    }
-    hash
-}
-
-/// Multiplies to 128 bits and folds the halves.
-#[inline]
-pub fn mix(value: u64) -> u64 {
-    let product = u128::from(value) * 0x9e37_79b9_7f4a_7c15;
-    (product >> 64) as u64 ^ product as u64
 }

@@ -21,7 +21,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 /// Rows that the window begins with, and shrinks to.
-const WINDOW_ROWS_MIN: usize = 32;
+const WINDOW_ROWS_MIN: usize = 16;
 /// Rows that it grows to.
 const WINDOW_ROWS_MAX: usize = 1024;
 /// Keys found in a window that make the next one larger.
@@ -145,9 +145,9 @@ impl LookupJoin {
                     self.sequence
                         .sort_unstable_by_key(|row| (first[*row as usize], second[*row as usize]));
                 }
-                keys => self
-                    .sequence
-                    .sort_unstable_by(|a, b| compare_rows(batch, keys, *a as usize, batch, keys, *b as usize)),
+                keys => self.sequence.sort_unstable_by(|a, b| {
+                    compare_rows(batch, keys, *a as usize, batch, keys, *b as usize)
+                }),
             }
             self.window.restart();
         } else if self.long_key.as_ref().is_some_and(|key| {
@@ -234,7 +234,11 @@ impl LookupJoin {
         let row = self.sequence[self.group.start] as usize;
         let (batch, keys) = (&self.outer.batch, &self.lookup.keys);
         if self.lookup.is_sorted && self.group.end == self.sequence.len() {
-            self.long_key = Some(keys.iter().map(|column| batch.column(*column)[row]).collect());
+            self.long_key = Some(
+                keys.iter()
+                    .map(|column| batch.column(*column)[row])
+                    .collect(),
+            );
         }
         let continues = self.window.rows.rows() > 0
             && compare_rows(&self.window.rows, &self.key_columns, 0, batch, keys, row).is_eq();
@@ -260,7 +264,8 @@ impl LookupJoin {
                 while self.next_match < self.matches.end && self.pairs.len() < full {
                     let found = self.next_match;
                     if self.lookup.residual.iter().all(|(outer, inner)| {
-                        self.outer.batch.column(*outer)[row] == self.window.rows.column(*inner)[found]
+                        self.outer.batch.column(*outer)[row]
+                            == self.window.rows.column(*inner)[found]
                     }) {
                         self.pairs.push(row, found);
                     }
@@ -324,7 +329,12 @@ impl Window {
     }
 
     /// Replaces the rows by the next ones, from the key on if one is given.
-    fn refill(&mut self, snapshot: &Snapshot, lookup: &Lookup, key: Option<&[TermId]>) -> Result<()> {
+    fn refill(
+        &mut self,
+        snapshot: &Snapshot,
+        lookup: &Lookup,
+        key: Option<&[TermId]>,
+    ) -> Result<()> {
         self.fill = if self.keys >= DENSE_KEYS || key.is_none() {
             (self.fill * 2).min(WINDOW_ROWS_MAX)
         } else if self.keys <= 1 {

@@ -76,7 +76,11 @@ impl MergeJoin {
 
     /// Pairs the group with the left rows of its key; `true` if the output is full.
     fn pair(&mut self, group: &mut Group, output: &Batch) -> bool {
-        let source = if group.buffered { &self.buffer } else { &self.right.batch };
+        let source = if group.buffered {
+            &self.buffer
+        } else {
+            &self.right.batch
+        };
         while !self.left.is_used_up() {
             let row = self.left.at;
             if compare_rows(
@@ -100,9 +104,15 @@ impl MergeJoin {
                 let full = self.pairs.len() + space;
                 while group.next < group.end && self.pairs.len() < full {
                     let right = group.next;
-                    if self.columns.residual.iter().all(|(left_column, right_column)| {
-                        self.left.batch.column(*left_column)[row] == source.column(*right_column)[right]
-                    }) {
+                    if self
+                        .columns
+                        .residual
+                        .iter()
+                        .all(|(left_column, right_column)| {
+                            self.left.batch.column(*left_column)[row]
+                                == source.column(*right_column)[right]
+                        })
+                    {
                         self.pairs.push(row, right);
                     }
                     group.next += 1;
@@ -118,9 +128,57 @@ impl MergeJoin {
     }
 
     fn flush(&mut self, buffered: bool, output: &mut Batch) {
-        let right = if buffered { &self.buffer } else { &self.right.batch };
+        let right = if buffered {
+            &self.buffer
+        } else {
+            &self.right.batch
+        };
         self.pairs
             .flush(&self.left.batch, right, &self.outputs, output);
+    }
+
+    /// Pairs rows as long as that is simple: one key, no further columns to compare, and groups that end within the
+    /// right batch. What is left to do is what [`MergeJoin::align`] and the rest do, starting from there.
+    fn pair_simple(&mut self, output: &Batch) {
+        let ([left_key], [right_key]) = (&*self.columns.left, &*self.columns.right) else {
+            return;
+        };
+        if !self.columns.residual.is_empty() || self.left.is_used_up() || self.right.is_used_up() {
+            return;
+        }
+        let (left, right) = (
+            self.left.batch.column(*left_key),
+            self.right.batch.column(*right_key),
+        );
+        let (mut at_left, mut at_right) = (self.left.at, self.right.at);
+        let full = self.control.batch_rows() - output.rows();
+        while at_left < left.len() && at_right < right.len() {
+            let key = left[at_left];
+            match key.cmp(&right[at_right]) {
+                Ordering::Less => {
+                    let least = right[at_right];
+                    at_left = gallop(at_left + 1, left.len(), |row| left[row] < least);
+                }
+                Ordering::Greater => {
+                    at_right = gallop(at_right + 1, right.len(), |row| right[row] < key);
+                }
+                Ordering::Equal => {
+                    let end = gallop(at_right + 1, right.len(), |row| right[row] == key);
+                    if end == right.len() || self.pairs.len() + (end - at_right) > full {
+                        break;
+                    }
+                    if end == at_right + 1 {
+                        self.pairs.push(at_left, at_right);
+                    } else {
+                        self.pairs.push_range(at_left, at_right..end);
+                    }
+                    at_left += 1;
+                    // The group is left when a left row with a greater key meets it.
+                }
+            }
+        }
+        self.left.at = at_left;
+        self.right.at = at_right;
     }
 
     /// Moves both inputs to their next common key; `false` if there is none.
@@ -128,12 +186,14 @@ impl MergeJoin {
         loop {
             if self.left.is_used_up() {
                 self.flush(false, output);
+                skip(&mut self.left, &self.right, &self.columns.right)?;
                 if !self.left.fetch()? {
                     return Ok(false);
                 }
             }
             if self.right.is_used_up() {
                 self.flush(false, output);
+                skip(&mut self.right, &self.left, &self.columns.left)?;
                 if !self.right.fetch()? {
                     return Ok(false);
                 }
@@ -149,8 +209,8 @@ impl MergeJoin {
             );
             match order {
                 Ordering::Equal => return Ok(true),
-                Ordering::Less => advance(&mut self.left, left, &self.right, right)?,
-                Ordering::Greater => advance(&mut self.right, right, &self.left, left)?,
+                Ordering::Less => advance(&mut self.left, left, &self.right, right),
+                Ordering::Greater => advance(&mut self.right, right, &self.left, left),
             }
         }
     }
@@ -222,6 +282,7 @@ impl Operator for MergeJoin {
                     self.flush(true, output);
                 }
             }
+            self.pair_simple(output);
             if !self.align(output)? {
                 self.ended = true;
                 break;
@@ -239,22 +300,25 @@ impl Operator for MergeJoin {
     }
 }
 
-/// Moves an input to the first row whose key is not less than that of another input's current row.
-fn advance(input: &mut Input, columns: &[usize], other: &Input, other_columns: &[usize]) -> Result<()> {
-    let rows = input.batch.rows();
+/// Moves an input to the first row of its batch whose key is not less than that of another input's current row.
+fn advance(input: &mut Input, columns: &[usize], other: &Input, other_columns: &[usize]) {
     let batch = &input.batch;
-    input.at = gallop(input.at + 1, rows, |row| {
+    input.at = gallop(input.at + 1, batch.rows(), |row| {
         compare_rows(batch, columns, row, &other.batch, other_columns, other.at).is_lt()
     });
-    if input.at == rows {
-        let mut key = [TermId::UNBOUND; 4];
-        let length = other_columns.len().min(key.len());
-        for (value, column) in key.iter_mut().zip(other_columns) {
-            *value = other.batch.column(*column)[other.at];
-        }
-        input.skip_to(&key[..length])?;
+}
+
+/// Tells an input whose batch is used up to skip to the key of another input's current row.
+fn skip(input: &mut Input, other: &Input, other_columns: &[usize]) -> Result<()> {
+    if other.is_used_up() {
+        return Ok(());
     }
-    Ok(())
+    let mut key = [TermId::UNBOUND; 4];
+    let length = other_columns.len().min(key.len());
+    for (value, column) in key.iter_mut().zip(other_columns) {
+        *value = other.batch.column(*column)[other.at];
+    }
+    input.skip_to(&key[..length])
 }
 
 /// The end of the rows from `start` on that share its key.

@@ -9,6 +9,7 @@ pub mod control;
 pub mod cross_join;
 pub mod distinct;
 pub mod filter;
+pub mod hash;
 pub mod hash_join;
 pub mod lookup_join;
 pub mod merge_join;

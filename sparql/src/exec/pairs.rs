@@ -24,6 +24,11 @@ pub struct Pairs {
 }
 
 impl Pairs {
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.left.is_empty()
+    }
+
     /// How many there are.
     #[inline]
     pub fn len(&self) -> usize {

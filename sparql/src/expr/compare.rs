@@ -86,9 +86,9 @@ pub fn equal(left: &Value<'_>, right: &Value<'_>) -> Option<bool> {
             },
         ) => (lexical == other_lexical && datatype == other_datatype).then_some(true),
         // A language-tagged string is never the value of a typed literal.
-        (Value::Other { .. }, other) | (other, Value::Other { .. }) => {
-            (other.datatype().is_none() || matches!(other, Value::LangString { .. })).then_some(false)
-        }
+        (Value::Other { .. }, other) | (other, Value::Other { .. }) => (other.datatype().is_none()
+            || matches!(other, Value::LangString { .. }))
+        .then_some(false),
         _ => Some(false),
     }
 }
@@ -138,7 +138,11 @@ impl Comparison {
 }
 
 /// Computes with two numbers; `None` if one is not a number, or the result cannot be represented.
-pub fn compute(operation: Operation, left: &Value<'_>, right: &Value<'_>) -> Option<Value<'static>> {
+pub fn compute(
+    operation: Operation,
+    left: &Value<'_>,
+    right: &Value<'_>,
+) -> Option<Value<'static>> {
     Some(match Numbers::new(left, right)? {
         Numbers::Integers(left, right) => match operation {
             Operation::Add => Value::Integer(left.checked_add(right)?),

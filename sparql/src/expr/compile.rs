@@ -3,6 +3,7 @@
 use super::value::Value;
 use super::{Comparison, Constant, Expr, Function, Operation};
 use crate::error::{QueryError, Result};
+use crate::nesting::EXPRESSION_DEPTH_MAX;
 use crate::plan::logical::VariableId;
 use oxrdf::{Literal, Term, Triple, Variable};
 use spargebra::algebra::{Expression, Function as Name};
@@ -11,22 +12,42 @@ use spargebra::algebra::{Expression, Function as Name};
 /// `constants` counts the constants of the query.
 ///
 /// # Errors
-/// [`QueryError::Unsupported`] for a function or an operator that this engine does not do.
+/// [`QueryError::Unsupported`] for a function or an operator that this engine does not do; [`QueryError::Limit`] for an
+/// expression that is too deep.
 pub fn compile(
     expression: &Expression,
     constants: &mut u32,
     resolve: &mut impl FnMut(&Variable) -> Option<VariableId>,
 ) -> Result<Expr> {
-    Compiler { constants, resolve }.compile(expression)
+    Compiler {
+        constants,
+        resolve,
+        depth: 0,
+    }
+    .compile(expression)
 }
 
 struct Compiler<'a, R> {
     constants: &'a mut u32,
     resolve: &'a mut R,
+    depth: usize,
 }
 
 impl<R: FnMut(&Variable) -> Option<VariableId>> Compiler<'_, R> {
     fn compile(&mut self, expression: &Expression) -> Result<Expr> {
+        if self.depth == EXPRESSION_DEPTH_MAX {
+            return Err(QueryError::Limit {
+                what: "an expression of the query is nested too deeply",
+                limit: EXPRESSION_DEPTH_MAX,
+            });
+        }
+        self.depth += 1;
+        let compiled = self.compile_at_depth(expression);
+        self.depth -= 1;
+        compiled
+    }
+
+    fn compile_at_depth(&mut self, expression: &Expression) -> Result<Expr> {
         Ok(match expression {
             Expression::NamedNode(node) => self.constant(node.clone().into()),
             Expression::Literal(literal) => self.constant(literal.clone().into()),
@@ -62,23 +83,33 @@ impl<R: FnMut(&Variable) -> Option<VariableId>> Compiler<'_, R> {
             Expression::Not(operand) => Expr::Not(Box::new(self.compile(operand)?)),
             Expression::Equal(left, right) => Expr::Equal(self.pair(left, right)?),
             Expression::SameTerm(left, right) => Expr::SameTerm(self.pair(left, right)?),
-            Expression::Less(left, right) => Expr::Compare(Comparison::Less, self.pair(left, right)?),
+            Expression::Less(left, right) => {
+                Expr::Compare(Comparison::Less, self.pair(left, right)?)
+            }
             Expression::LessOrEqual(left, right) => {
                 Expr::Compare(Comparison::LessOrEqual, self.pair(left, right)?)
             }
-            Expression::Greater(left, right) => Expr::Compare(Comparison::Greater, self.pair(left, right)?),
+            Expression::Greater(left, right) => {
+                Expr::Compare(Comparison::Greater, self.pair(left, right)?)
+            }
             Expression::GreaterOrEqual(left, right) => {
                 Expr::Compare(Comparison::GreaterOrEqual, self.pair(left, right)?)
             }
-            Expression::In(operand, list) => Expr::In(Box::new(self.compile(operand)?), self.list(list)?),
-            Expression::Add(left, right) => Expr::Arithmetic(Operation::Add, self.pair(left, right)?),
+            Expression::In(operand, list) => {
+                Expr::In(Box::new(self.compile(operand)?), self.list(list)?)
+            }
+            Expression::Add(left, right) => {
+                Expr::Arithmetic(Operation::Add, self.pair(left, right)?)
+            }
             Expression::Subtract(left, right) => {
                 Expr::Arithmetic(Operation::Subtract, self.pair(left, right)?)
             }
             Expression::Multiply(left, right) => {
                 Expr::Arithmetic(Operation::Multiply, self.pair(left, right)?)
             }
-            Expression::Divide(left, right) => Expr::Arithmetic(Operation::Divide, self.pair(left, right)?),
+            Expression::Divide(left, right) => {
+                Expr::Arithmetic(Operation::Divide, self.pair(left, right)?)
+            }
             Expression::UnaryPlus(operand) => Expr::Plus(Box::new(self.compile(operand)?)),
             Expression::UnaryMinus(operand) => Expr::Minus(Box::new(self.compile(operand)?)),
             Expression::If(condition, yes, no) => Expr::If(Box::new([
@@ -128,7 +159,9 @@ impl<R: FnMut(&Variable) -> Option<VariableId>> Compiler<'_, R> {
             Name::Contains => (Function::Contains, 2),
             Name::StrStarts => (Function::StrStarts, 2),
             Name::StrEnds => (Function::StrEnds, 2),
-            Name::Custom(iri) => return Err(QueryError::unsupported(format!("the function {iri}"))),
+            Name::Custom(iri) => {
+                return Err(QueryError::unsupported(format!("the function {iri}")));
+            }
             other => return Err(QueryError::unsupported(format!("the function {other}"))),
         };
         // The parser checks this; algebra that a program builds may be wrong.
@@ -144,7 +177,12 @@ impl<R: FnMut(&Variable) -> Option<VariableId>> Compiler<'_, R> {
 
 /// A triple term without variables, which the parser writes as a call.
 fn ground_triple(operands: &[Expression]) -> Option<Triple> {
-    let [Expression::NamedNode(subject), Expression::NamedNode(predicate), object] = operands else {
+    let [
+        Expression::NamedNode(subject),
+        Expression::NamedNode(predicate),
+        object,
+    ] = operands
+    else {
         return None;
     };
     let object: Term = match object {

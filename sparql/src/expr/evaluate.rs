@@ -4,31 +4,27 @@
 //! two inline integers or dates. Terms of the dictionaries that an expression needs all the same are fetched for
 //! a whole batch at once ([`Evaluator::prepare`]), each once, and kept from batch to batch within a bound.
 
-use super::compare::{compare, compute, equal, negate};
+use super::row::Row;
 use super::value::Value;
-use super::{Comparison, Constant, Expr, Function};
+use super::{Constant, Expr, Function};
 use crate::error::Result;
 use crate::exec::batch::Batch;
 use crate::plan::logical::VariableId;
 use hashbrown::HashMap;
-use oxrdf::{NamedNode, Term};
-use quadrille_store::inline::{self, InlineValue};
-use quadrille_store::snapshot::terms::blank_label;
+use oxrdf::Term;
 use quadrille_store::{Kind, Snapshot, TermId};
-use std::borrow::Cow;
-use std::cmp::Ordering;
 
 /// How many fetched terms are kept; when there are more, all are dropped before the next batch.
 const FETCHED_TERMS_MAX: usize = 1 << 16;
 
-/// Computes expressions over the batches of one operator.
+/// Computes an expression over the batches of one operator.
 pub struct Evaluator {
     snapshot: Snapshot,
     /// By variable: its column, or [`NO_COLUMN`].
     columns: Vec<u32>,
     /// By number of the constant: its id, if the store knows the term.
     constants: Vec<Option<TermId>>,
-    /// The columns whose terms the expressions need, and how many of them.
+    /// The columns whose terms the expression needs, and how many of them.
     needs: Vec<(usize, Need)>,
     fetched: HashMap<TermId, Term>,
     missing: Vec<TermId>,
@@ -47,31 +43,12 @@ enum Need {
     Everything,
 }
 
-/// One row of a batch.
-#[derive(Clone, Copy)]
-struct Row<'a> {
-    evaluator: &'a Evaluator,
-    batch: &'a Batch,
-    row: usize,
-}
-
-/// What an operand came out as; where it is an id, nobody has looked at the term yet.
-enum Operand<'a> {
-    Id(TermId),
-    Constant(&'a Constant),
-    Computed(Value<'a>),
-}
-
 impl Evaluator {
-    /// An evaluator of these expressions for batches with these columns.
+    /// An evaluator of an expression for batches with these columns.
     ///
     /// # Errors
     /// If the store cannot be read.
-    pub fn new<'a>(
-        snapshot: &Snapshot,
-        expressions: impl Iterator<Item = &'a Expr> + Clone,
-        variables: &[VariableId],
-    ) -> Result<Self> {
+    pub fn new(snapshot: &Snapshot, expression: &Expr, variables: &[VariableId]) -> Result<Self> {
         let mut evaluator = Self {
             snapshot: snapshot.clone(),
             columns: Vec::new(),
@@ -87,16 +64,14 @@ impl Evaluator {
             evaluator.columns[variable.index()] = column as u32;
         }
         let mut failed = None;
-        for expression in expressions {
-            expression.walk(&mut |part| {
-                if let Expr::Constant(constant) = part
-                    && let Err(error) = evaluator.add_constant(constant)
-                {
-                    failed = Some(error);
-                }
-            });
-            evaluator.add_needs(expression, Need::Literals);
-        }
+        expression.walk(&mut |part| {
+            if let Expr::Constant(constant) = part
+                && let Err(error) = evaluator.add_constant(constant)
+            {
+                failed = Some(error);
+            }
+        });
+        evaluator.add_needs(expression, Need::Literals);
         match failed {
             Some(error) => Err(error),
             None => Ok(evaluator),
@@ -151,8 +126,12 @@ impl Evaluator {
                 self.add_needs(right, need_to_equal(left));
             }
             Expr::SameTerm(operands) => {
-                let is_simple =
-                    |operand: &Expr| matches!(operand, Expr::Variable(_) | Expr::Constant(_) | Expr::OutOfScope);
+                let is_simple = |operand: &Expr| {
+                    matches!(
+                        operand,
+                        Expr::Variable(_) | Expr::Constant(_) | Expr::OutOfScope
+                    )
+                };
                 let need = if operands.iter().all(is_simple) {
                     Need::Nothing
                 } else {
@@ -168,7 +147,11 @@ impl Evaluator {
                 }
             }
             Expr::In(operand, list) => {
-                let need = list.iter().map(need_to_equal).max().unwrap_or(Need::Nothing);
+                let need = list
+                    .iter()
+                    .map(need_to_equal)
+                    .max()
+                    .unwrap_or(Need::Nothing);
                 self.add_needs(operand, need);
                 for element in list {
                     self.add_needs(element, need_to_equal(operand));
@@ -177,9 +160,10 @@ impl Evaluator {
             Expr::Call(function, operands) => {
                 let need = match function {
                     Function::Str => Need::Everything,
-                    Function::IsIri | Function::IsBlank | Function::IsLiteral | Function::IsTriple => {
-                        Need::Nothing
-                    }
+                    Function::IsIri
+                    | Function::IsBlank
+                    | Function::IsLiteral
+                    | Function::IsTriple => Need::Nothing,
                     Function::Lang
                     | Function::LangMatches
                     | Function::Datatype
@@ -196,18 +180,19 @@ impl Evaluator {
         }
     }
 
-    fn column(&self, variable: VariableId) -> Option<usize> {
+    /// The column of a variable.
+    pub(super) fn column(&self, variable: VariableId) -> Option<usize> {
         self.columns
             .get(variable.index())
             .filter(|column| **column != NO_COLUMN)
             .map(|column| *column as usize)
     }
 
-    /// Fetches the terms that the rows of a batch need; to be called before [`Evaluator::is_true`].
+    /// Fetches the terms that rows of a batch need; to be called before [`Evaluator::is_true`] is for them.
     ///
     /// # Errors
     /// If the store cannot be read.
-    pub fn prepare(&mut self, batch: &Batch) -> Result<()> {
+    pub fn prepare(&mut self, batch: &Batch, rows: &[u32]) -> Result<()> {
         if self.needs.is_empty() {
             return Ok(());
         }
@@ -216,9 +201,11 @@ impl Evaluator {
         }
         self.missing.clear();
         for (column, need) in &self.needs {
-            for id in batch.column(*column) {
-                if is_needed(*id, *need) && !self.fetched.contains_key(id) {
-                    self.missing.push(*id);
+            let ids = batch.column(*column);
+            for row in rows {
+                let id = ids[*row as usize];
+                if is_needed(id, *need) && !self.fetched.contains_key(&id) {
+                    self.missing.push(id);
                 }
             }
         }
@@ -239,14 +226,24 @@ impl Evaluator {
         let row = Row {
             evaluator: self,
             batch,
-            row,
+            number: row,
         };
         row.truth(expression) == Some(true)
     }
 
-    fn term(&self, id: TermId) -> &Term {
-        self.fetched
-            .get(&id)
+    /// The id of a constant, if the store knows the term.
+    pub(super) fn constant_id(&self, constant: &Constant) -> Option<TermId> {
+        self.constants[constant.number as usize]
+    }
+
+    /// The term of an id, if it was fetched.
+    pub(super) fn fetched_term(&self, id: TermId) -> Option<&Term> {
+        self.fetched.get(&id)
+    }
+
+    /// The term of an id whose term the expression needs.
+    pub(super) fn term(&self, id: TermId) -> &Term {
+        self.fetched_term(id)
             .expect("a term that an expression needs was fetched for the batch")
     }
 }
@@ -270,429 +267,4 @@ fn need_to_equal(other: &Expr) -> Need {
         Expr::Variable(_) | Expr::Constant(_) | Expr::OutOfScope => Need::Literals,
         _ => Need::Everything,
     }
-}
-
-impl<'a> Row<'a> {
-    /// The effective boolean value of an expression; `None` if it fails.
-    fn truth(self, expression: &'a Expr) -> Option<bool> {
-        match expression {
-            Expr::Or(operands) => {
-                let mut result = Some(false);
-                for operand in operands {
-                    match self.truth(operand) {
-                        Some(true) => return Some(true),
-                        Some(false) => {}
-                        None => result = None,
-                    }
-                }
-                result
-            }
-            Expr::And(operands) => {
-                let mut result = Some(true);
-                for operand in operands {
-                    match self.truth(operand) {
-                        Some(false) => return Some(false),
-                        Some(true) => {}
-                        None => result = None,
-                    }
-                }
-                result
-            }
-            Expr::Not(operand) => Some(!self.truth(operand)?),
-            Expr::Equal(operands) => {
-                let [left, right] = &**operands;
-                self.equal(&self.operand(left)?, &self.operand(right)?)
-            }
-            Expr::SameTerm(operands) => {
-                let [left, right] = &**operands;
-                Some(self.same_term(&self.operand(left)?, &self.operand(right)?))
-            }
-            Expr::Compare(comparison, operands) => {
-                let [left, right] = &**operands;
-                self.compare(*comparison, &self.operand(left)?, &self.operand(right)?)
-            }
-            Expr::In(operand, list) => {
-                let operand = self.operand(operand)?;
-                let mut result = Some(false);
-                for element in list {
-                    match self
-                        .operand(element)
-                        .and_then(|element| self.equal(&operand, &element))
-                    {
-                        Some(true) => return Some(true),
-                        Some(false) => {}
-                        None => result = None,
-                    }
-                }
-                result
-            }
-            Expr::Bound(variable) => Some(self.id(*variable).is_some()),
-            Expr::If(operands) => {
-                let [condition, yes, no] = &**operands;
-                self.truth(if self.truth(condition)? { yes } else { no })
-            }
-            Expr::Call(function, operands) => match function {
-                Function::IsIri | Function::IsBlank | Function::IsLiteral | Function::IsTriple => {
-                    let operand = self.operand(&operands[0])?;
-                    Some(self.is_of_kind(*function, &operand))
-                }
-                Function::IsNumeric => {
-                    let operand = self.operand(&operands[0])?;
-                    Some(self.value(&operand).is_numeric())
-                }
-                Function::LangMatches => {
-                    let tag = self.plain_string(&operands[0])?;
-                    let range = self.plain_string(&operands[1])?;
-                    Some(matches_language_range(&tag, &range))
-                }
-                Function::Contains => self.search(operands, |text, part| text.contains(part)),
-                Function::StrStarts => self.search(operands, |text, part| text.starts_with(part)),
-                Function::StrEnds => self.search(operands, |text, part| text.ends_with(part)),
-                Function::Str | Function::Lang | Function::Datatype | Function::StrLen => {
-                    self.value(&self.operand(expression)?).truth()
-                }
-            },
-            Expr::Variable(_)
-            | Expr::OutOfScope
-            | Expr::Constant(_)
-            | Expr::Arithmetic(..)
-            | Expr::Plus(_)
-            | Expr::Minus(_)
-            | Expr::Coalesce(_) => self.value(&self.operand(expression)?).truth(),
-        }
-    }
-
-    /// What an expression comes out as; `None` if it fails.
-    fn operand(self, expression: &'a Expr) -> Option<Operand<'a>> {
-        Some(match expression {
-            Expr::Variable(variable) => Operand::Id(self.id(*variable)?),
-            Expr::OutOfScope => return None,
-            Expr::Constant(constant) => Operand::Constant(constant),
-            Expr::Or(_)
-            | Expr::And(_)
-            | Expr::Not(_)
-            | Expr::Equal(_)
-            | Expr::SameTerm(_)
-            | Expr::Compare(..)
-            | Expr::In(..)
-            | Expr::Bound(_) => Operand::Computed(Value::Boolean(self.truth(expression)?)),
-            Expr::Arithmetic(operation, operands) => {
-                let [left, right] = &**operands;
-                let (left, right) = (self.operand(left)?, self.operand(right)?);
-                Operand::Computed(compute(*operation, &self.value(&left), &self.value(&right))?)
-            }
-            Expr::Plus(operand) => {
-                let operand = self.operand(operand)?;
-                let value = self.value(&operand).into_owned();
-                if !matches!(
-                    value,
-                    Value::Integer(_) | Value::Decimal(_) | Value::Float(_) | Value::Double(_)
-                ) {
-                    return None;
-                }
-                Operand::Computed(value)
-            }
-            Expr::Minus(operand) => {
-                let operand = self.operand(operand)?;
-                Operand::Computed(negate(&self.value(&operand))?)
-            }
-            Expr::If(operands) => {
-                let [condition, yes, no] = &**operands;
-                return self.operand(if self.truth(condition)? { yes } else { no });
-            }
-            Expr::Coalesce(operands) => {
-                return operands.iter().find_map(|operand| self.operand(operand));
-            }
-            Expr::Call(function, operands) => Operand::Computed(match function {
-                Function::Str => Value::String(self.lexical(&self.operand(&operands[0])?)?),
-                Function::Lang => Value::String(self.language(&self.operand(&operands[0])?)?),
-                Function::Datatype => Value::Iri(self.datatype(&self.operand(&operands[0])?)?),
-                Function::StrLen => {
-                    let operand = self.operand(&operands[0])?;
-                    let value = self.value(&operand);
-                    let (text, _) = string(&value)?;
-                    Value::Integer((text.chars().count() as i64).into())
-                }
-                Function::LangMatches
-                | Function::IsIri
-                | Function::IsBlank
-                | Function::IsLiteral
-                | Function::IsNumeric
-                | Function::IsTriple
-                | Function::Contains
-                | Function::StrStarts
-                | Function::StrEnds => Value::Boolean(self.truth(expression)?),
-            }),
-        })
-    }
-
-    fn id(self, variable: VariableId) -> Option<TermId> {
-        let column = self.evaluator.column(variable)?;
-        let id = self.batch.column(column)[self.row];
-        (!id.is_unbound()).then_some(id)
-    }
-
-    /// The id of an operand, if it has one.
-    fn id_of(self, operand: &Operand<'_>) -> Option<TermId> {
-        match operand {
-            Operand::Id(id) => Some(*id),
-            Operand::Constant(constant) => self.evaluator.constants[constant.number as usize],
-            Operand::Computed(_) => None,
-        }
-    }
-
-    fn value<'b>(self, operand: &'b Operand<'a>) -> Value<'b>
-    where
-        'a: 'b,
-    {
-        match operand {
-            Operand::Id(id) => self.value_of(*id),
-            Operand::Constant(constant) => constant.value.borrowed(),
-            Operand::Computed(value) => value.borrowed(),
-        }
-    }
-
-    fn value_of(self, id: TermId) -> Value<'a> {
-        match id.kind() {
-            Some(Kind::Blank) => Value::Blank(blank_label(id.payload()).into()),
-            // The caller asked for literals only: what an IRI is called does not matter to it.
-            Some(Kind::Iri) => match self.evaluator.fetched.get(&id) {
-                Some(term) => Value::of(term),
-                None => Value::Iri(Cow::Borrowed("")),
-            },
-            Some(kind) if kind.is_inline() => {
-                Value::of_inline(id).expect("an inline id that the store gave has a value")
-            }
-            _ => Value::of(self.evaluator.term(id)),
-        }
-    }
-
-    fn equal(self, left: &Operand<'a>, right: &Operand<'a>) -> Option<bool> {
-        if let (Some(left), Some(right)) = (self.id_of(left), self.id_of(right)) {
-            if left == right && !may_be_nan(left) {
-                return Some(true);
-            }
-            if left != right && (is_resource(left) || is_resource(right)) {
-                return Some(false);
-            }
-        }
-        // An IRI whose term was not fetched is compared with a constant that the store does not know, or with a literal.
-        if let (Operand::Id(id), Operand::Constant(_)) | (Operand::Constant(_), Operand::Id(id)) = (left, right)
-            && is_resource(*id)
-        {
-            return Some(false);
-        }
-        equal(&self.value(left), &self.value(right))
-    }
-
-    fn same_term(self, left: &Operand<'a>, right: &Operand<'a>) -> bool {
-        match (left, right) {
-            (Operand::Constant(left), Operand::Constant(right)) => left.term == right.term,
-            (Operand::Id(_) | Operand::Constant(_), Operand::Id(_) | Operand::Constant(_)) => {
-                // A constant without id is no term of the store.
-                self.id_of(left).is_some() && self.id_of(left) == self.id_of(right)
-            }
-            _ => self.term_of(left) == self.term_of(right),
-        }
-    }
-
-    fn term_of(self, operand: &Operand<'a>) -> Term {
-        match operand {
-            Operand::Id(id) if id.kind().is_some_and(Kind::is_inline) => {
-                let mut lexical = String::new();
-                let datatype =
-                    inline::decode(*id, &mut lexical).expect("an inline id that the store gave has a form");
-                oxrdf::Literal::new_typed_literal(lexical, NamedNode::new_unchecked(datatype)).into()
-            }
-            Operand::Constant(constant) => constant.term.clone(),
-            operand => self.value(operand).to_term_of(operand_term(self, operand)),
-        }
-    }
-
-    fn compare(self, comparison: Comparison, left: &Operand<'a>, right: &Operand<'a>) -> Option<bool> {
-        if let (Some(left), Some(right)) = (self.id_of(left), self.id_of(right))
-            && let Some(order) = order_of_inline(left, right)
-        {
-            return Some(comparison.holds(order));
-        }
-        compare(comparison, &self.value(left), &self.value(right))
-    }
-
-    fn is_of_kind(self, function: Function, operand: &Operand<'a>) -> bool {
-        if let Operand::Id(id) = operand {
-            let kind = id.kind();
-            return match function {
-                Function::IsIri => kind == Some(Kind::Iri),
-                Function::IsBlank => kind == Some(Kind::Blank),
-                Function::IsTriple => kind == Some(Kind::Triple),
-                _ => kind.is_some_and(Kind::is_literal),
-            };
-        }
-        let value = self.value(operand);
-        match function {
-            Function::IsIri => matches!(value, Value::Iri(_)),
-            Function::IsBlank => matches!(value, Value::Blank(_)),
-            Function::IsTriple => matches!(value, Value::Triple(_)),
-            _ => value.datatype().is_some(),
-        }
-    }
-
-    /// `STR`: the IRI, or a literal's lexical form.
-    fn lexical(self, operand: &Operand<'a>) -> Option<Cow<'a, str>> {
-        match operand {
-            Operand::Id(id) => match id.kind()? {
-                Kind::Blank | Kind::Triple | Kind::Unbound => None,
-                kind if kind.is_inline() => {
-                    let mut lexical = String::new();
-                    inline::decode(*id, &mut lexical)?;
-                    Some(lexical.into())
-                }
-                _ => lexical_of(self.evaluator.term(*id)),
-            },
-            Operand::Constant(constant) => lexical_of(&constant.term),
-            Operand::Computed(value) => match value {
-                Value::Iri(text) | Value::String(text) | Value::LangString { text, .. } => Some(text.clone()),
-                Value::Blank(_) | Value::Triple(_) => None,
-                other => lexical_of(&other.to_term()).map(|text| Cow::Owned(text.into_owned())),
-            },
-        }
-    }
-
-    /// `LANG`: the language tag of a literal, or an empty string.
-    fn language(self, operand: &Operand<'a>) -> Option<Cow<'a, str>> {
-        match self.value(operand) {
-            Value::LangString { language, .. } => Some(Cow::Owned(language.into_owned())),
-            value => value.datatype().map(|_| Cow::Borrowed("")),
-        }
-    }
-
-    /// `DATATYPE`: the datatype of a literal.
-    fn datatype(self, operand: &Operand<'a>) -> Option<Cow<'a, str>> {
-        match operand {
-            Operand::Id(id) => match id.kind()? {
-                kind if kind.is_inline() => inline::datatype(kind).map(Cow::Borrowed),
-                Kind::Literal | Kind::NumericLiteral | Kind::TemporalLiteral => {
-                    datatype_of(self.evaluator.term(*id))
-                }
-                _ => None,
-            },
-            Operand::Constant(constant) => datatype_of(&constant.term),
-            Operand::Computed(value) => value.datatype().map(|datatype| Cow::Owned(datatype.to_owned())),
-        }
-    }
-
-    /// A string without language tag.
-    fn plain_string(self, expression: &'a Expr) -> Option<Cow<'a, str>> {
-        match self.value(&self.operand(expression)?) {
-            Value::String(text) => Some(Cow::Owned(text.into_owned())),
-            _ => None,
-        }
-    }
-
-    /// A function of two strings, the second of which has no language tag or that of the first.
-    fn search(self, operands: &'a [Expr], holds: impl Fn(&str, &str) -> bool) -> Option<bool> {
-        let (left, right) = (self.operand(&operands[0])?, self.operand(&operands[1])?);
-        let (left, right) = (self.value(&left), self.value(&right));
-        let ((text, text_tag), (part, part_tag)) = (string(&left)?, string(&right)?);
-        if part_tag.is_some() && part_tag != text_tag {
-            return None;
-        }
-        Some(holds(text, part))
-    }
-}
-
-fn operand_term<'a>(row: Row<'a>, operand: &Operand<'a>) -> Option<&'a Term> {
-    match operand {
-        Operand::Id(id) => row.evaluator.fetched.get(id),
-        Operand::Constant(_) | Operand::Computed(_) => None,
-    }
-}
-
-impl Value<'_> {
-    /// The term that the value came from, if there is one (its form may not be the canonical one).
-    fn to_term_of(&self, source: Option<&Term>) -> Term {
-        source.map_or_else(|| self.to_term(), Term::clone)
-    }
-}
-
-type Tag<'a> = (&'a str, Option<oxrdf::BaseDirection>);
-
-/// The text and the language of a string.
-fn string<'b>(value: &'b Value<'_>) -> Option<(&'b str, Option<Tag<'b>>)> {
-    match value {
-        Value::String(text) => Some((text, None)),
-        Value::LangString {
-            text,
-            language,
-            direction,
-        } => Some((text, Some((language, *direction)))),
-        _ => None,
-    }
-}
-
-fn lexical_of(term: &Term) -> Option<Cow<'_, str>> {
-    match term {
-        Term::NamedNode(node) => Some(node.as_str().into()),
-        Term::Literal(literal) => Some(literal.value().into()),
-        Term::BlankNode(_) | Term::Triple(_) => None,
-    }
-}
-
-fn datatype_of(term: &Term) -> Option<Cow<'_, str>> {
-    match term {
-        Term::Literal(literal) => Some(literal.datatype().as_str().into()),
-        Term::NamedNode(_) | Term::BlankNode(_) | Term::Triple(_) => None,
-    }
-}
-
-/// Whether an id is an IRI's or a blank node's, which are equal to nothing but themselves.
-fn is_resource(id: TermId) -> bool {
-    matches!(id.kind(), Some(Kind::Iri | Kind::Blank))
-}
-
-/// Whether a term may be not equal to itself.
-fn may_be_nan(id: TermId) -> bool {
-    matches!(
-        id.kind(),
-        Some(Kind::Double | Kind::Float | Kind::NumericLiteral | Kind::Triple)
-    )
-}
-
-/// The order of two values that stand in their ids and are of one type, without making values of them.
-fn order_of_inline(left: TermId, right: TermId) -> Option<Ordering> {
-    match (inline::value(left)?, inline::value(right)?) {
-        (InlineValue::Integer(left), InlineValue::Integer(right)) => Some(left.cmp(&right)),
-        (
-            InlineValue::Date {
-                start_minutes: left,
-                offset_minutes: left_offset,
-            },
-            InlineValue::Date {
-                start_minutes: right,
-                offset_minutes: right_offset,
-            },
-        )
-        | (
-            InlineValue::DateTime {
-                milliseconds: left,
-                offset_minutes: left_offset,
-            },
-            InlineValue::DateTime {
-                milliseconds: right,
-                offset_minutes: right_offset,
-            },
-        ) if left_offset.is_some() == right_offset.is_some() => Some(left.cmp(&right)),
-        _ => None,
-    }
-}
-
-/// `LANGMATCHES`: basic filtering of RFC 4647, where a range matches a tag that it is a prefix of, subtag by subtag.
-fn matches_language_range(tag: &str, range: &str) -> bool {
-    if range == "*" {
-        return !tag.is_empty();
-    }
-    let Some(head) = tag.get(..range.len()) else {
-        return false;
-    };
-    head.eq_ignore_ascii_case(range) && matches!(tag.as_bytes().get(range.len()), None | Some(b'-'))
 }

@@ -10,6 +10,7 @@
 pub mod compare;
 mod compile;
 pub mod evaluate;
+mod row;
 pub mod value;
 
 pub use compile::compile;

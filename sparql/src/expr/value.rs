@@ -98,7 +98,9 @@ impl<'a> Value<'a> {
             InlineValue::Integer(value) => Value::Integer(value.into()),
             InlineValue::Double(value) => Value::Double(value.into()),
             InlineValue::Float(value) => Value::Float(value.into()),
-            InlineValue::Decimal { .. } | InlineValue::Date { .. } | InlineValue::DateTime { .. } => {
+            InlineValue::Decimal { .. }
+            | InlineValue::Date { .. }
+            | InlineValue::DateTime { .. } => {
                 let mut lexical = String::with_capacity(32);
                 let datatype = inline::decode(id, &mut lexical)?;
                 Value::typed(&lexical, datatype)?.into_owned()
@@ -179,7 +181,8 @@ impl<'a> Value<'a> {
                 text,
                 language,
                 direction: None,
-            } => Literal::new_language_tagged_literal_unchecked(text.as_ref(), language.as_ref()).into(),
+            } => Literal::new_language_tagged_literal_unchecked(text.as_ref(), language.as_ref())
+                .into(),
             Self::LangString {
                 text,
                 language,
@@ -191,11 +194,19 @@ impl<'a> Value<'a> {
             )
             .into(),
             Self::Boolean(value) => Literal::from(*value).into(),
-            Self::Integer(value) => Literal::new_typed_literal(value.to_string(), xsd::INTEGER).into(),
-            Self::Decimal(value) => Literal::new_typed_literal(value.to_string(), xsd::DECIMAL).into(),
+            Self::Integer(value) => {
+                Literal::new_typed_literal(value.to_string(), xsd::INTEGER).into()
+            }
+            Self::Decimal(value) => {
+                Literal::new_typed_literal(value.to_string(), xsd::DECIMAL).into()
+            }
             Self::Float(value) => Literal::new_typed_literal(value.to_string(), xsd::FLOAT).into(),
-            Self::Double(value) => Literal::new_typed_literal(value.to_string(), xsd::DOUBLE).into(),
-            Self::DateTime(value) => Literal::new_typed_literal(value.to_string(), xsd::DATE_TIME).into(),
+            Self::Double(value) => {
+                Literal::new_typed_literal(value.to_string(), xsd::DOUBLE).into()
+            }
+            Self::DateTime(value) => {
+                Literal::new_typed_literal(value.to_string(), xsd::DATE_TIME).into()
+            }
             Self::Date(value) => Literal::new_typed_literal(value.to_string(), xsd::DATE).into(),
             Self::Other { lexical, datatype } => Literal::new_typed_literal(
                 lexical.as_ref(),
@@ -211,7 +222,9 @@ impl<'a> Value<'a> {
         Some(match self {
             Self::Iri(_) | Self::Blank(_) | Self::Triple(_) => return None,
             Self::String(_) => xsd::STRING.as_str(),
-            Self::LangString { direction: None, .. } => rdf::LANG_STRING.as_str(),
+            Self::LangString {
+                direction: None, ..
+            } => rdf::LANG_STRING.as_str(),
             Self::LangString { .. } => rdf::DIR_LANG_STRING.as_str(),
             Self::Boolean(_) => xsd::BOOLEAN.as_str(),
             Self::Integer(_) => xsd::INTEGER.as_str(),

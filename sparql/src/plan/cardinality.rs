@@ -67,7 +67,10 @@ pub fn count_patterns(snapshot: &Snapshot, patterns: &[QuadPattern]) -> Result<C
         }
         let rows = snapshot.count(&ids)?;
         if rows == 0 {
-            return Ok(Counted::Empty(format!("pattern {} has no match", number + 1)));
+            return Ok(Counted::Empty(format!(
+                "pattern {} has no match",
+                number + 1
+            )));
         }
         if slots.iter().all(Option::is_none) {
             continue;
@@ -154,10 +157,19 @@ fn estimate(
 }
 
 /// How many different terms a free place of a pattern is expected to have.
-fn distinct_terms(pattern: &Pattern, position: Position, rows: f64, statistics: &GraphStatistics) -> f64 {
+fn distinct_terms(
+    pattern: &Pattern,
+    position: Position,
+    rows: f64,
+    statistics: &GraphStatistics,
+) -> f64 {
     /// What is expected where nothing is known.
     fn or_unknown(count: u64, rows: f64) -> f64 {
-        if count == 0 { rows.sqrt() } else { count as f64 }
+        if count == 0 {
+            rows.sqrt()
+        } else {
+            count as f64
+        }
     }
     let predicates = statistics.predicates.len() as u64 + statistics.other_predicates.predicates;
     let of_predicate = pattern
@@ -168,12 +180,14 @@ fn distinct_terms(pattern: &Pattern, position: Position, rows: f64, statistics: 
         (Position::Predicate, None, _, None) => or_unknown(predicates, rows),
         // A subject, or an object, has few predicates.
         (Position::Predicate, ..) => or_unknown(predicates, rows).min(rows),
-        (Position::Subject, _, Some(_), None) => {
-            of_predicate.map_or_else(|| rows.sqrt(), |entry| or_unknown(entry.subjects.count, rows))
-        }
-        (Position::Object, None, Some(_), _) => {
-            of_predicate.map_or_else(|| rows.sqrt(), |entry| or_unknown(entry.objects.count, rows))
-        }
+        (Position::Subject, _, Some(_), None) => of_predicate.map_or_else(
+            || rows.sqrt(),
+            |entry| or_unknown(entry.subjects.count, rows),
+        ),
+        (Position::Object, None, Some(_), _) => of_predicate.map_or_else(
+            || rows.sqrt(),
+            |entry| or_unknown(entry.objects.count, rows),
+        ),
         (Position::Subject, _, None, None) => or_unknown(statistics.subjects.count, rows),
         (Position::Object, None, None, _) => or_unknown(statistics.objects.count, rows),
         // The other end is bound: every row has another term here.

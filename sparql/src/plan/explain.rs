@@ -40,7 +40,8 @@ impl Explainer<'_> {
             } => {
                 let mut title = format!("MergeJoin on {}", self.columns(left, &columns.left));
                 if !columns.residual.is_empty() {
-                    let residual: Vec<usize> = columns.residual.iter().map(|(left, _)| *left).collect();
+                    let residual: Vec<usize> =
+                        columns.residual.iter().map(|(left, _)| *left).collect();
                     let _ = write!(title, ", then {}", self.columns(left, &residual));
                 }
                 (title, vec![&**left, &**right])
@@ -58,7 +59,8 @@ impl Explainer<'_> {
                     if lookup.is_sorted { " (sorted)" } else { "" },
                 );
                 if !lookup.residual.is_empty() {
-                    let residual: Vec<usize> = lookup.residual.iter().map(|(outer, _)| *outer).collect();
+                    let residual: Vec<usize> =
+                        lookup.residual.iter().map(|(outer, _)| *outer).collect();
                     let _ = write!(title, ", then {}", self.columns(outer, &residual));
                 }
                 let _ = write!(title, " {}", self.pattern(*pattern));
@@ -70,27 +72,37 @@ impl Explainer<'_> {
                 format!("HashJoin on {}", self.columns(left, &keys.0)),
                 vec![&**left, &**right],
             ),
-            Operation::CrossJoin { left, right, .. } => ("CrossJoin".to_owned(), vec![&**left, &**right]),
+            Operation::CrossJoin { left, right, .. } => {
+                ("CrossJoin".to_owned(), vec![&**left, &**right])
+            }
             Operation::Filter { input, conditions } => {
                 let conditions: Vec<String> = conditions
                     .iter()
                     .map(|condition| condition.display(self.variables).to_string())
                     .collect();
-                (format!("Filter {}", conditions.join(" && ")), vec![&**input])
+                (
+                    format!("Filter {}", conditions.join(" && ")),
+                    vec![&**input],
+                )
             }
             Operation::Project { input, .. } => (
                 format!("Project {}", self.names(&node.variables)),
                 vec![&**input],
             ),
             Operation::Distinct { input } => ("Distinct".to_owned(), vec![&**input]),
-            Operation::Adjacent { input } => ("Distinct (of equal neighbours)".to_owned(), vec![&**input]),
+            Operation::Adjacent { input } => {
+                ("Distinct (of equal neighbours)".to_owned(), vec![&**input])
+            }
             Operation::Slice {
                 input,
                 offset,
                 limit,
             } => {
                 let limit = limit.map_or_else(|| "none".to_owned(), |limit| limit.to_string());
-                (format!("Slice offset {offset} limit {limit}"), vec![&**input])
+                (
+                    format!("Slice offset {offset} limit {limit}"),
+                    vec![&**input],
+                )
             }
         };
         let _ = write!(
@@ -110,7 +122,10 @@ impl Explainer<'_> {
     }
 
     fn columns(&self, node: &Node, columns: &[usize]) -> String {
-        let variables: Vec<VariableId> = columns.iter().map(|column| node.variables[*column]).collect();
+        let variables: Vec<VariableId> = columns
+            .iter()
+            .map(|column| node.variables[*column])
+            .collect();
         self.names(&variables)
     }
 

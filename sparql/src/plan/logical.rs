@@ -3,12 +3,13 @@
 //! Basic graph patterns, joins of them, their filters and the `GRAPH` blocks around them are flattened into one
 //! [`Conjunction`], whose patterns may be joined in any order. That is sound because every variable of such a
 //! conjunction is bound in every one of its solutions: a filter of an inner group means the same above the
-//! join, once the variables that the group cannot see are replaced by *unbound* (see [`Lowering::filter`]).
+//! join, once the variables that the group cannot see are replaced by *unbound*.
 //!
 //! Whatever is not handled here is an error that names it.
 
 use crate::error::{QueryError, Result};
 use crate::expr::{Expr, compile};
+use crate::nesting::PATTERNS_MAX;
 use hashbrown::HashMap;
 use oxrdf::{NamedNode, Term, Triple, Variable};
 use spargebra::algebra::{Expression, GraphPattern};
@@ -207,7 +208,10 @@ impl LogicalQuery {
             spargebra::Query::Select { pattern, .. } => {
                 let root = lowering.modifiers(pattern)?;
                 let names = projected(pattern)?;
-                let variables = names.iter().map(|name| lowering.variables.named(name)).collect();
+                let variables = names
+                    .iter()
+                    .map(|name| lowering.variables.named(name))
+                    .collect();
                 Ok(Self {
                     variables: lowering.variables,
                     form: Form::Select { names, variables },
@@ -278,6 +282,12 @@ impl Lowering {
     fn conjunction(&mut self, pattern: &GraphPattern) -> Result<Conjunction> {
         let mut conjunction = Conjunction::default();
         self.group(pattern, &PatternGraph::Default, &mut conjunction)?;
+        if conjunction.patterns.len() > PATTERNS_MAX {
+            return Err(QueryError::Limit {
+                what: "the query joins too many patterns",
+                limit: PATTERNS_MAX,
+            });
+        }
         Ok(conjunction)
     }
 
@@ -313,7 +323,9 @@ impl Lowering {
             GraphPattern::Graph { name, inner } => {
                 let graph = match name {
                     NamedNodePattern::NamedNode(name) => PatternGraph::Named(name.clone()),
-                    NamedNodePattern::Variable(name) => PatternGraph::Variable(self.variables.named(name)),
+                    NamedNodePattern::Variable(name) => {
+                        PatternGraph::Variable(self.variables.named(name))
+                    }
                 };
                 let before = conjunction.patterns.len();
                 let mut scope = self.group(inner, &graph, conjunction)?;
@@ -322,7 +334,9 @@ impl Lowering {
                     .iter()
                     .any(|pattern| pattern.graph == graph)
                 {
-                    return Err(QueryError::unsupported("GRAPH without a triple pattern of its own"));
+                    return Err(QueryError::unsupported(
+                        "GRAPH without a triple pattern of its own",
+                    ));
                 }
                 if let PatternGraph::Variable(variable) = graph {
                     scope.add([variable]);
@@ -335,7 +349,12 @@ impl Lowering {
 
     /// Adds a group's condition. A variable that the group does not bind is unbound for the condition, whatever a
     /// pattern outside of the group binds it to.
-    fn filter(&mut self, expression: &Expression, scope: &Scope, conjunction: &mut Conjunction) -> Result<()> {
+    fn filter(
+        &mut self,
+        expression: &Expression,
+        scope: &Scope,
+        conjunction: &mut Conjunction,
+    ) -> Result<()> {
         let variables = &mut self.variables;
         let condition = compile(expression, &mut self.constants, &mut |variable| {
             let variable = variables.named(variable);
@@ -343,16 +362,24 @@ impl Lowering {
         })?;
         let mut conditions = Vec::new();
         condition.split_into(&mut conditions);
-        conjunction.filters.extend(conditions.into_iter().map(Arc::new));
+        conjunction
+            .filters
+            .extend(conditions.into_iter().map(Arc::new));
         Ok(())
     }
 
-    fn quad_pattern(&mut self, pattern: &TriplePattern, graph: &PatternGraph) -> Result<QuadPattern> {
+    fn quad_pattern(
+        &mut self,
+        pattern: &TriplePattern,
+        graph: &PatternGraph,
+    ) -> Result<QuadPattern> {
         Ok(QuadPattern {
             subject: self.pattern_term(&pattern.subject)?,
             predicate: match &pattern.predicate {
                 NamedNodePattern::NamedNode(node) => PatternTerm::Constant(node.clone().into()),
-                NamedNodePattern::Variable(variable) => PatternTerm::Variable(self.variables.named(variable)),
+                NamedNodePattern::Variable(variable) => {
+                    PatternTerm::Variable(self.variables.named(variable))
+                }
             },
             object: self.pattern_term(&pattern.object)?,
             graph: graph.clone(),
@@ -367,7 +394,9 @@ impl Lowering {
                 self.variables
                     .number(VariableName::Blank(node.as_str().to_owned())),
             ),
-            TermPattern::Variable(variable) => PatternTerm::Variable(self.variables.named(variable)),
+            TermPattern::Variable(variable) => {
+                PatternTerm::Variable(self.variables.named(variable))
+            }
             TermPattern::Triple(triple) => PatternTerm::Constant(ground_triple(triple)?.into()),
         })
     }

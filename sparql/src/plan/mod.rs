@@ -1,14 +1,19 @@
 //! Planning: from a query's algebra to operators.
 //!
 //! [`logical`] lowers the algebra and refuses what is not supported; [`cardinality`] asks the snapshot how many rows
-//! each pattern has; [`join_order`] chooses how they are joined; [`physical`] lays that out as a tree of nodes,
-//! which makes the operators; [`explain`] prints the tree.
+//! each pattern has; [`join_order`] chooses how they are joined among the [ways](way) that there are, by their [`cost`];
+//! [`physical`] and [`layout`] make a tree of nodes of that, [`build`] operators of the nodes; [`explain`] prints the
+//! tree.
 
+pub mod build;
 pub mod cardinality;
+pub mod cost;
 pub mod explain;
 pub mod join_order;
+pub mod layout;
 pub mod logical;
 pub mod physical;
+pub mod way;
 
 /// Which ways of joining the planner may use, and in which order it must join. All are on; switching them off serves
 /// tests and experiments: answers never depend on it.

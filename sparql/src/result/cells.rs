@@ -6,7 +6,7 @@
 
 use crate::error::{QueryError, Result};
 use crate::exec::batch::Batch;
-use crate::exec::hash_join::mix;
+use crate::exec::hash::mix;
 use crate::query::Solutions;
 use oxrdf::{BaseDirection, LiteralRef, Term, TermRef, Triple};
 use quadrille_store::snapshot::terms::{Annotation, TermParts};
@@ -165,7 +165,12 @@ impl Cells {
     ///
     /// # Errors
     /// If the store cannot be read.
-    pub fn fill(&mut self, snapshot: &Snapshot, batch: &Batch, format: &impl RowFormat) -> Result<()> {
+    pub fn fill(
+        &mut self,
+        snapshot: &Snapshot,
+        batch: &Batch,
+        format: &impl RowFormat,
+    ) -> Result<()> {
         if self.arena.len() > ARENA_BYTES_MAX || self.table.is_empty() {
             self.arena.clear();
             self.table.clear();
@@ -191,7 +196,12 @@ impl Cells {
                 }
             }
         }
-        let (arena, spans, table, places) = (&mut self.arena, &mut self.spans, &mut self.table, &self.places);
+        let (arena, spans, table, places) = (
+            &mut self.arena,
+            &mut self.spans,
+            &mut self.table,
+            &self.places,
+        );
         let missing = &self.missing;
         let mut failed = None;
         snapshot.term_parts(missing, &mut |indexes, parts| {
@@ -233,9 +243,12 @@ impl Cells {
 
     /// The cells of a row.
     pub fn row(&self, row: usize) -> impl Iterator<Item = Option<&[u8]>> {
-        self.spans[row * self.width..][..self.width].iter().map(|span| {
-            (span.length != usize::MAX).then(|| &self.arena[span.start..span.start + span.length])
-        })
+        self.spans[row * self.width..][..self.width]
+            .iter()
+            .map(|span| {
+                (span.length != usize::MAX)
+                    .then(|| &self.arena[span.start..span.start + span.length])
+            })
     }
 }
 

@@ -65,7 +65,7 @@ fn write_term(term: Shown<'_>, out: &mut Vec<u8>) {
         } => {
             write_value("literal", lexical, out);
             match annotation {
-                Annotation::Plain => return,
+                Annotation::Plain => {}
                 Annotation::Language(language) => write_member("xml:lang", language, out),
                 Annotation::Directional(language, direction) => {
                     write_member("xml:lang", language, out);
@@ -76,10 +76,11 @@ fn write_term(term: Shown<'_>, out: &mut Vec<u8>) {
         }
         Shown::Triple(triple) => {
             out.extend_from_slice(b"{\"type\":\"triple\",\"value\":{");
-            for (part, name) in Shown::parts(triple)
-                .into_iter()
-                .zip(["\"subject\":", ",\"predicate\":", ",\"object\":"])
-            {
+            for (part, name) in Shown::parts(triple).into_iter().zip([
+                "\"subject\":",
+                ",\"predicate\":",
+                ",\"object\":",
+            ]) {
                 out.extend_from_slice(name.as_bytes());
                 write_term(part, out);
             }

@@ -92,7 +92,11 @@ impl Solutions {
     }
 }
 
-fn write_boolean(value: bool, format: ResultFormat, writer: &mut impl Write) -> std::io::Result<()> {
+fn write_boolean(
+    value: bool,
+    format: ResultFormat,
+    writer: &mut impl Write,
+) -> std::io::Result<()> {
     let format = match format {
         ResultFormat::Table => return writeln!(writer, "{value}"),
         ResultFormat::Tsv => QueryResultsFormat::Tsv,

@@ -89,7 +89,11 @@ pub fn write(mut solutions: Solutions, writer: &mut impl Write) -> Result<u64> {
     while !ended && solutions.next_batch(&mut batch)? > 0 {
         cells.fill(solutions.snapshot(), &batch, &Plain)?;
         for row in 0..batch.rows() {
-            write_row(cells.row(row).map(Option::unwrap_or_default), &widths, &mut out);
+            write_row(
+                cells.row(row).map(Option::unwrap_or_default),
+                &widths,
+                &mut out,
+            );
             write_block(&mut out, writer, BLOCK_BYTES)?;
         }
         rows += batch.rows() as u64;

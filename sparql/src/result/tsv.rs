@@ -150,9 +150,9 @@ fn is_number(text: &str, may_have_point: bool, has_exponent: bool) -> bool {
         return false;
     }
     if may_have_point {
-        return number
-            .split_once('.')
-            .is_some_and(|(whole, fraction)| digits(whole) && !fraction.is_empty() && digits(fraction));
+        return number.split_once('.').is_some_and(|(whole, fraction)| {
+            digits(whole) && !fraction.is_empty() && digits(fraction)
+        });
     }
     !number.is_empty() && digits(number)
 }

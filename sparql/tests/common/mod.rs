@@ -47,27 +47,40 @@ pub fn dataset(snapshot: &Snapshot) -> Dataset {
 }
 
 /// What the engine answers: a line a row, in the order given, or `true` or `false`.
-pub fn try_rows(snapshot: &Snapshot, query: &str, options: &QueryOptions) -> quadrille_sparql::Result<Vec<String>> {
-    Ok(match Query::parse(query, None)?.execute(snapshot, options)? {
-        QueryResults::Boolean(value) => vec![value.to_string()],
-        QueryResults::Solutions(solutions) => solutions
-            .map(|solution| Ok(line(solution?.values())))
-            .collect::<quadrille_sparql::Result<_>>()?,
-    })
+pub fn try_rows(
+    snapshot: &Snapshot,
+    query: &str,
+    options: &QueryOptions,
+) -> quadrille_sparql::Result<Vec<String>> {
+    Ok(
+        match Query::parse(query, None)?.execute(snapshot, options)? {
+            QueryResults::Boolean(value) => vec![value.to_string()],
+            QueryResults::Solutions(solutions) => solutions
+                .map(|solution| Ok(line(solution?.values())))
+                .collect::<quadrille_sparql::Result<_>>()?,
+        },
+    )
 }
 
 /// The same, sorted; panics if there is no answer.
 pub fn rows(snapshot: &Snapshot, query: &str, options: &QueryOptions) -> Vec<String> {
-    let mut rows = try_rows(snapshot, query, options).unwrap_or_else(|error| panic!("{query}: {error}"));
+    let mut rows =
+        try_rows(snapshot, query, options).unwrap_or_else(|error| panic!("{query}: {error}"));
     rows.sort();
     rows
 }
 
 /// What the oracle answers, sorted.
 pub fn oracle_rows(dataset: &Dataset, query: &str) -> Vec<String> {
-    let query = spargebra::SparqlParser::new().parse_query(query).expect("a query");
+    let query = spargebra::SparqlParser::new()
+        .parse_query(query)
+        .expect("a query");
     let evaluator = spareval::QueryEvaluator::new();
-    let mut rows: Vec<String> = match evaluator.prepare(&query).execute(dataset).expect("an answer") {
+    let mut rows: Vec<String> = match evaluator
+        .prepare(&query)
+        .execute(dataset)
+        .expect("an answer")
+    {
         spareval::QueryResults::Boolean(value) => vec![value.to_string()],
         spareval::QueryResults::Solutions(solutions) => solutions
             .map(|solution| line(solution.expect("a row").values()))
@@ -81,12 +94,16 @@ pub fn oracle_rows(dataset: &Dataset, query: &str) -> Vec<String> {
 fn line(values: &[Option<Term>]) -> String {
     values
         .iter()
-        .map(|value| value.as_ref().map_or_else(|| "UNBOUND".to_owned(), Term::to_string))
+        .map(|value| {
+            value
+                .as_ref()
+                .map_or_else(|| "UNBOUND".to_owned(), Term::to_string)
+        })
         .collect::<Vec<_>>()
         .join(" | ")
 }
 
-/// A small random generator (SplitMix64).
+/// A small random generator (`SplitMix64`).
 pub struct Random(pub u64);
 
 impl Random {

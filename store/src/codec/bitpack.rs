@@ -29,76 +29,86 @@ pub const fn packed_bytes(count: usize, width: u32) -> usize {
     (count * width as usize).div_ceil(8)
 }
 
-/// Appends numbers bit by bit to a byte vector.
-pub struct BitWriter<'a> {
-    out: &'a mut Vec<u8>,
+/// Values that a [`BitWriter`] takes; a multiple of 8, so that so many of one width end at a byte border.
+const PORTION: usize = 128;
+
+/// Gathers up to 128 numbers, bit by bit.
+pub struct BitWriter {
+    words: [u64; PORTION + 1],
+    /// Full words.
+    full: usize,
     pending: u64,
     pending_bits: u32,
 }
 
-impl<'a> BitWriter<'a> {
-    /// Begins at a byte border, behind what `out` holds.
-    #[inline]
-    pub fn new(out: &'a mut Vec<u8>) -> Self {
+impl Default for BitWriter {
+    fn default() -> Self {
         Self {
-            out,
+            words: [0; PORTION + 1],
+            full: 0,
             pending: 0,
             pending_bits: 0,
         }
     }
+}
 
-    /// Appends the low `width` bits (at most 64) of `value`, whose other bits must be 0.
+impl BitWriter {
+    /// Takes the low `width` bits (at most 64) of `value`, whose other bits must be 0.
+    ///
+    /// # Panics
+    /// If it has more than 128 numbers of 64 bits.
     #[inline]
     pub fn push(&mut self, value: u64, width: u32) {
         debug_assert!(value <= mask(width));
-        self.pending |= value << (self.pending_bits & 63);
+        // What does not go into this word; nothing where the word was empty. Widths vary from one number to
+        // the next, so no branch here could be foreseen.
+        let behind = value >> 1 >> (63 - self.pending_bits);
+        let word = self.pending | value << self.pending_bits;
+        self.words[self.full] = word.to_le();
         let bits = self.pending_bits + width;
-        if bits >= 64 {
-            self.out.extend_from_slice(&self.pending.to_le_bytes());
-            let taken = 64 - self.pending_bits;
-            // Of a value of 64 bits at a border nothing is left, and a shift by 64 would be too far.
-            self.pending = if taken == 64 { 0 } else { value >> taken };
-            self.pending_bits = bits - 64;
-        } else {
-            self.pending_bits = bits;
-        }
+        let is_full = bits / u64::BITS;
+        self.full += is_full as usize;
+        let select = u64::from(is_full).wrapping_neg();
+        self.pending = (behind & select) | (word & !select);
+        self.pending_bits = bits % u64::BITS;
     }
 
-    /// Fills the last byte with zeros.
+    /// Appends what was gathered to `out`; the last byte is filled with zeros.
     #[inline]
-    pub fn finish(self) {
-        let bytes = self.pending_bits.div_ceil(8) as usize;
-        self.out
-            .extend_from_slice(&self.pending.to_le_bytes()[..bytes]);
+    pub fn finish(mut self, out: &mut Vec<u8>) {
+        self.words[self.full] = self.pending.to_le();
+        let bytes = self.full * size_of::<u64>() + self.pending_bits.div_ceil(8) as usize;
+        out.extend_from_slice(&bytemuck::cast_slice(&self.words)[..bytes]);
     }
 }
 
-/// Values that [`pack`] gathers before it hands their bytes on; a multiple of 64, so that a portion ends at
-/// a byte border whatever the width is.
-const PORTION: usize = 64;
-
-/// Appends `values`, each of which must fit `width` bits.
+/// Appends `values`, each of which must fit `width` bits. What [`BitWriter`] does, with everything in
+/// registers.
 pub fn pack(values: &[u64], width: u32, out: &mut Vec<u8>) {
     if width == 0 {
         return;
     }
-    for values in values.chunks(PORTION) {
-        let mut words = [0_u64; PORTION + 1];
-        let (mut word, mut pending, mut pending_bits) = (0, 0_u64, 0_u32);
+    for values in values.chunks(PORTION / 2) {
+        let mut words = [0_u64; PORTION / 2 + 1];
+        let (mut full, mut pending, mut pending_bits) = (0, 0_u64, 0);
         for value in values {
             debug_assert!(*value <= mask(width));
             pending |= value << pending_bits;
-            words[word] = pending.to_le();
+            words[full] = pending.to_le();
             pending_bits += width;
-            if pending_bits >= 64 {
-                word += 1;
-                pending_bits -= 64;
-                pending = if pending_bits == 0 { 0 } else { value >> (width - pending_bits) };
+            if pending_bits >= u64::BITS {
+                full += 1;
+                pending_bits -= u64::BITS;
+                pending = if pending_bits == 0 {
+                    0
+                } else {
+                    value >> (width - pending_bits)
+                };
             }
         }
-        words[word] = pending.to_le();
+        words[full] = pending.to_le();
         let bytes = packed_bytes(values.len(), width);
-        out.extend_from_slice(&bytemuck::cast_slice::<u64, u8>(&words)[..bytes]);
+        out.extend_from_slice(&bytemuck::cast_slice(&words)[..bytes]);
     }
 }
 
@@ -112,6 +122,7 @@ pub fn read_bits(bytes: &[u8], bit: usize, width: u32) -> Option<u64> {
 }
 
 /// Unpacks `out.len()` values.
+#[inline]
 pub fn unpack(bytes: &[u8], width: u32, out: &mut [u64]) -> Result<(), Malformed> {
     if width > 64 {
         return Err(Malformed("packed numbers wider than 64 bits"));
@@ -123,23 +134,86 @@ pub fn unpack(bytes: &[u8], width: u32, out: &mut [u64]) -> Result<(), Malformed
     if bytes.len() < packed_bytes(out.len(), width) + SLACK_BYTES {
         return Err(Malformed("packed numbers end early"));
     }
-    let low = mask(width);
-    if width <= 57 {
-        let mut bit = 0;
-        for value in out {
-            let window = bytes[bit / 8..]
-                .first_chunk::<8>()
-                .map_or(0, |window| u64::from_le_bytes(*window));
-            *value = window >> (bit % 8) & low;
-            bit += width as usize;
-        }
-    } else {
-        for (index, value) in out.iter_mut().enumerate() {
-            *value = read_bits(bytes, index * width as usize, width)
-                .ok_or(Malformed("packed numbers end early"))?;
-        }
+    match WIDTHS.get(width as usize) {
+        Some(unpack) => unpack(bytes, out),
+        None => unpack_wide(bytes, width, out),
     }
     Ok(())
+}
+
+/// Unpacks as many values as the output takes.
+type Unpack = fn(&[u8], &mut [u64]);
+
+/// A function for each of the narrow widths: with the width known every shift is a constant, and values
+/// are unpacked in vectors. (Measured: about twice as fast as one loop for all widths.)
+const WIDTHS: [Unpack; 33] = [
+    unpack_narrow::<0>,
+    unpack_narrow::<1>,
+    unpack_narrow::<2>,
+    unpack_narrow::<3>,
+    unpack_narrow::<4>,
+    unpack_narrow::<5>,
+    unpack_narrow::<6>,
+    unpack_narrow::<7>,
+    unpack_narrow::<8>,
+    unpack_narrow::<9>,
+    unpack_narrow::<10>,
+    unpack_narrow::<11>,
+    unpack_narrow::<12>,
+    unpack_narrow::<13>,
+    unpack_narrow::<14>,
+    unpack_narrow::<15>,
+    unpack_narrow::<16>,
+    unpack_narrow::<17>,
+    unpack_narrow::<18>,
+    unpack_narrow::<19>,
+    unpack_narrow::<20>,
+    unpack_narrow::<21>,
+    unpack_narrow::<22>,
+    unpack_narrow::<23>,
+    unpack_narrow::<24>,
+    unpack_narrow::<25>,
+    unpack_narrow::<26>,
+    unpack_narrow::<27>,
+    unpack_narrow::<28>,
+    unpack_narrow::<29>,
+    unpack_narrow::<30>,
+    unpack_narrow::<31>,
+    unpack_narrow::<32>,
+];
+
+/// Unpacks values of `WIDTH` bits, at most 32; the caller has checked that the slack is there.
+fn unpack_narrow<const WIDTH: usize>(bytes: &[u8], out: &mut [u64]) {
+    const GROUP: usize = 8;
+    let low = mask(WIDTH as u32);
+    let mut groups = out.chunks_exact_mut(GROUP);
+    let mut start = 0;
+    for group in &mut groups {
+        // Eight values take `WIDTH` bytes, and the last word read begins before their end.
+        let window = &bytes[start..start + WIDTH + size_of::<u64>()];
+        for (index, value) in group.iter_mut().enumerate() {
+            let bit = index * WIDTH;
+            let word = window[bit / 8..]
+                .first_chunk()
+                .map_or(0, |word| u64::from_le_bytes(*word));
+            *value = word >> (bit % 8) & low;
+        }
+        start += WIDTH;
+    }
+    for (index, value) in groups.into_remainder().iter_mut().enumerate() {
+        let bit = index * WIDTH;
+        let word = bytes[start + bit / 8..]
+            .first_chunk()
+            .map_or(0, |word| u64::from_le_bytes(*word));
+        *value = word >> (bit % 8) & low;
+    }
+}
+
+/// Unpacks values of any width; the caller has checked that the slack is there.
+fn unpack_wide(bytes: &[u8], width: u32, out: &mut [u64]) {
+    for (index, value) in out.iter_mut().enumerate() {
+        *value = read_bits(bytes, index * width as usize, width).unwrap_or(0);
+    }
 }
 
 #[cfg(test)]

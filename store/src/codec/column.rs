@@ -166,3 +166,75 @@ impl ColumnEncoder {
         bytes * count / 2
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::SLACK_BYTES;
+    use super::super::testing::{Random, sequences};
+    use super::*;
+
+    #[test]
+    fn columns_come_back_forward_and_backward() {
+        let mut encoder = ColumnEncoder::default();
+        for seed in 0..10 {
+            println!("seed {seed}");
+            for rows in [1, MINI_BLOCK_ROWS, MINI_BLOCK_ROWS + 1, 4_096] {
+                for (name, values) in sequences(&mut Random(seed), rows) {
+                    let mut bytes = vec![1; 3];
+                    encoder.encode(&values, values[0], &mut bytes);
+                    let end = bytes.len();
+                    bytes.extend_from_slice(&[0xff; SLACK_BYTES]);
+                    let mut column =
+                        MiniBlocks::read(&bytes, 3, end, rows, values[0]).expect("heads");
+                    let count = rows.div_ceil(MINI_BLOCK_ROWS);
+                    for mini_block in (0..count).chain((0..count).rev()) {
+                        let from = mini_block * MINI_BLOCK_ROWS;
+                        let until = rows.min(from + MINI_BLOCK_ROWS);
+                        let mut out = vec![9; until - from];
+                        column.decode(&bytes, mini_block, &mut out).expect("whole");
+                        assert_eq!(out, values[from..until], "{name}");
+                        assert_eq!(column.first(&bytes, mini_block), Ok(values[from]));
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_byte_map_is_what_the_encoder_writes() {
+        // Two mini-blocks of equal steps: no payloads, so forms, lengths, references and steps are all.
+        let values: Vec<u64> = (0..256).map(|row| 5_000 + row * 3).collect();
+        let mut bytes = Vec::new();
+        ColumnEncoder::default().encode(&values, 5_000, &mut bytes);
+        let forms = [2, 0]; // shape delta, width 0: form 1, folded 2, width of the array 0
+        let lengths = [0, 0];
+        let references = [0, 9, 0, 3]; // 0 and 128 * 3 above the origin, in 9 bits each
+        let steps = [6, 0];
+        assert_eq!(bytes[..4], [forms, lengths].concat());
+        assert_eq!(bytes[4..6], references[..2]);
+        assert_eq!(
+            u32::from_le_bytes([bytes[6], bytes[7], bytes[8], 0]) >> 9,
+            384
+        );
+        assert_eq!(bytes[9..], steps);
+    }
+
+    #[test]
+    fn garbage_is_refused_or_decoded_but_never_a_panic() {
+        let mut random = Random(79);
+        for round in 0..5_000 {
+            let length = random.below(300) as usize;
+            let bytes: Vec<u8> = (0..length)
+                .map(|_| random.next() as u8 >> if round % 2 == 0 { 3 } else { 0 })
+                .collect();
+            let end = random.below(300) as usize;
+            if let Ok(mut column) = MiniBlocks::read(&bytes, 0, end, 500, random.next()) {
+                for mini_block in [0, 3, 1] {
+                    let rows = column.len(mini_block);
+                    let _ = column.decode(&bytes, mini_block, &mut vec![0; rows]);
+                    let _ = column.first(&bytes, mini_block);
+                }
+            }
+        }
+    }
+}

@@ -3,14 +3,14 @@
 //! A *column* is up to a few thousand numbers of one block. It is cut into mini-blocks of
 //! [`MINI_BLOCK_ROWS`] values, each packed in the form that is smallest for it ([`miniblock`]), so that a
 //! reader who wants one row unpacks one mini-block. What a mini-block's header says stands packed for the
-//! whole column ([`column`]). A column of terms that belong to mixed predicates can choose the width of
+//! whole column ([`mod@column`]). A column of terms that belong to mixed predicates can choose the width of
 //! each value by its row's predicate instead ([`by_predicate`]).
 //!
 //! What always holds: decoding gives back every number, whatever the numbers are; a decoder checks each
 //! width, length and count before it uses it, so bytes that no encoder wrote give [`Malformed`], and never
 //! a panic or an allocation beyond a block.
 //!
-//! Reading order: [`varint`], [`bitpack`], [`packed`], [`miniblock`], [`column`], [`by_predicate`].
+//! Reading order: [`varint`], [`bitpack`], [`packed`], [`miniblock`], [`mod@column`], [`by_predicate`].
 
 pub mod bitpack;
 pub mod by_predicate;
@@ -18,6 +18,9 @@ pub mod column;
 pub mod miniblock;
 pub mod packed;
 pub mod varint;
+
+#[cfg(test)]
+pub(crate) mod testing;
 
 /// Values of a mini-block; the last one of a column may have fewer.
 pub const MINI_BLOCK_ROWS: usize = 128;

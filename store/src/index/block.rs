@@ -174,7 +174,10 @@ impl Codes {
     /// Numbers the ranks of a block; false if there is only one, or if there are too many.
     fn collect(&mut self, ranks: &[u64]) -> bool {
         if ranks.iter().all(|rank| *rank == ranks[0]) {
-            assert!((ranks[0] as usize) < self.of_ranks.len(), "no such predicate");
+            assert!(
+                (ranks[0] as usize) < self.of_ranks.len(),
+                "no such predicate"
+            );
             return false;
         }
         for rank in self.ranks.drain(..) {
@@ -274,7 +277,8 @@ impl Block {
         self.tables.clear();
         self.codes_of = usize::MAX;
         let mut start = count * HEAD_BYTES;
-        for column in 0..count {
+        self.origins = *first;
+        for (column, origin) in first.iter().enumerate().take(count) {
             let head = bytes
                 .get(column * HEAD_BYTES..)
                 .and_then(|bytes| bytes.first_chunk::<HEAD_BYTES>())
@@ -284,9 +288,8 @@ impl Block {
             if end > length {
                 return Err(Malformed("a column behind the end of its block"));
             }
-            self.origins[column] = first[column];
             self.columns[column] = match Codec::ALL.get((head & 0xff) as usize) {
-                Some(Codec::Constant) => Column::Constant(first[column]),
+                Some(Codec::Constant) => Column::Constant(*origin),
                 Some(codec) => Column::Unread(*codec, start, end),
                 None => return Err(Malformed("a column of an unknown codec")),
             };
@@ -418,8 +421,9 @@ impl Block {
             Column::MiniBlocks(column) => column.decode(bytes, mini_block, out),
             Column::Codes(_) => {
                 self.read_codes(bytes, mini_block)?;
+                // No predicate has the rank that a code behind the last one gets: readers check ranks.
                 for (value, code) in out.iter_mut().zip(&self.codes) {
-                    *value = rank_of(&self.ranks, *code)?;
+                    *value = self.ranks.get(*code as usize).copied().unwrap_or(u64::MAX);
                 }
                 Ok(())
             }
@@ -429,7 +433,14 @@ impl Block {
                     unreachable!("reading codes changes no column's codec");
                 };
                 let codes = &self.codes[..out.len()];
-                by_predicate.decode(bytes, &self.tables[*table..], mini_block, codes, &mut self.states, out)
+                by_predicate.decode(
+                    bytes,
+                    &self.tables[*table..],
+                    mini_block,
+                    codes,
+                    &mut self.states,
+                    out,
+                )
             }
         }
     }
@@ -480,3 +491,6 @@ fn rank_of(ranks: &[u64], code: u64) -> Decoded<u64> {
         .copied()
         .ok_or(Malformed("a code that no predicate has"))
 }
+
+#[cfg(test)]
+mod tests;

@@ -54,43 +54,72 @@ impl OrderCursor {
         self.rows.clone()
     }
 
-    /// Appends rows `from..until` of a block (numbers within the block) to the output's columns.
+    /// Appends rows of the block in the window (numbers within the block) to the output's columns.
     fn fill_from_block(&mut self, rows: Range<usize>, out: &mut Columns) -> Result<()> {
-        let inner = &*self.inner;
-        for column in self.prefix_columns..inner.columns {
+        let mut unpacked = [0; COLUMNS_MAX];
+        let mut unpacked_columns = 0;
+        for column in self.prefix_columns..self.inner.columns {
             if !self.wanted.contains(column) {
                 continue;
             }
             let out = &mut out.columns[column - self.prefix_columns];
-            let is_predicate = column == inner.predicate_column;
             if let Some(value) = self.window.constant(column) {
-                let id = if is_predicate {
-                    inner.predicate(value)?
+                let id = if column == self.inner.predicate_column {
+                    self.inner.predicate(value)?
                 } else {
                     TermId::from_bits(value)
                 };
                 out.resize(out.len() + rows.len(), id);
-                continue;
-            }
-            out.reserve(rows.len());
-            let mut from = rows.start;
-            while from < rows.end {
-                let mini_block = from / MINI_BLOCK_ROWS;
-                let first = mini_block * MINI_BLOCK_ROWS;
-                let until = rows.end.min(first + MINI_BLOCK_ROWS);
-                let values = self.window.column(inner, column, mini_block)?;
-                let values = &values[from - first..until - first];
-                if is_predicate {
-                    for rank in values {
-                        out.push(inner.predicate(*rank)?);
-                    }
-                } else {
-                    out.extend_from_slice(bytemuck::cast_slice(values));
-                }
-                from = until;
+            } else {
+                out.reserve(rows.len());
+                unpacked[unpacked_columns] = column;
+                unpacked_columns += 1;
             }
         }
+        // One mini-block after another, not one column after another: columns by predicate share the codes
+        // of their mini-block with the predicate column.
+        let mut from = rows.start;
+        while from < rows.end && unpacked_columns > 0 {
+            let mini_block = from / MINI_BLOCK_ROWS;
+            let first = mini_block * MINI_BLOCK_ROWS;
+            let until = rows.end.min(first + MINI_BLOCK_ROWS);
+            for column in &unpacked[..unpacked_columns] {
+                let out = &mut out.columns[column - self.prefix_columns];
+                self.fill_from_mini_block(*column, mini_block, from - first..until - first, out)?;
+            }
+            from = until;
+        }
         Ok(())
+    }
+
+    /// Appends some of a mini-block's values to a column of the output.
+    #[inline]
+    fn fill_from_mini_block(
+        &mut self,
+        column: usize,
+        mini_block: usize,
+        rows: Range<usize>,
+        out: &mut Vec<TermId>,
+    ) -> Result<()> {
+        let inner = &*self.inner;
+        let values = &self.window.column(inner, column, mini_block)?[rows];
+        if column != inner.predicate_column {
+            out.extend_from_slice(bytemuck::cast_slice(values));
+            return Ok(());
+        }
+        let mut unknown = None;
+        out.extend(values.iter().map(|rank| {
+            let id = inner.predicates.get(*rank as usize).copied();
+            if id.is_none() {
+                unknown = Some(*rank);
+            }
+            id.unwrap_or_default()
+        }));
+        match unknown {
+            None => Ok(()),
+            // The error is the same as for a single rank.
+            Some(rank) => inner.predicate(rank).map(|_| ()),
+        }
     }
 }
 

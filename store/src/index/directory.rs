@@ -23,7 +23,7 @@
 //! A block ends where the next one begins, and its rows end before the next one's first row, so neither
 //! lengths nor last rows are kept. Behind the last block come at least the trailer's bytes: enough
 //! for readers of packed numbers, who load whole words
-//! ([`SLACK_BYTES`](crate::codec::SLACK_BYTES)).
+//! ([`SLACK_BYTES`]).
 
 use super::{BLOCK_ROWS, COLUMNS_MAX, search};
 use crate::codec::{MINI_BLOCK_ROWS, SLACK_BYTES};

@@ -3,7 +3,7 @@
 use super::block::Block;
 use super::cursor::OrderCursor;
 use super::directory::{Directory, Row, Trailer};
-use super::search::{Key, KeptWindow, Side, Window};
+use super::search::{KeptWindow, Key, Side, Window};
 use super::{BLOCK_ROWS, COLUMNS_MAX, ColumnMask, MAGIC, VERSION};
 use crate::codec::{MINI_BLOCK_ROWS, SLACK_BYTES};
 use crate::error::Result;
@@ -202,6 +202,14 @@ impl OrderFile {
     }
 }
 
+/// The first `count` rows of unpacked columns.
+fn rows_of(
+    columns: &[[u64; MINI_BLOCK_ROWS]; COLUMNS_MAX],
+    count: usize,
+) -> impl Iterator<Item = Row> {
+    (0..count).map(|index| std::array::from_fn(|column| columns[column][index]))
+}
+
 impl fmt::Debug for OrderFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("OrderFile")
@@ -295,8 +303,7 @@ impl Inner {
                     ));
                 }
             }
-            for index in 0..rows {
-                let row: Row = std::array::from_fn(|column| values[column][index]);
+            for (index, row) in rows_of(&values, rows).enumerate() {
                 if last.is_some_and(|last| last >= row) {
                     return Err(damaged("rows are not in order"));
                 }

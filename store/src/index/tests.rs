@@ -373,7 +373,7 @@ fn a_file_without_rows() {
     assert_eq!(file.last_row().expect("last"), None);
     assert_eq!(file.count(&[]).expect("count"), 0);
     assert_eq!(file.count(&[iri(1), iri(2)]).expect("count"), 0);
-    assert_eq!(file.split(&[], 4).expect("split"), []);
+    assert!(file.split(&[], 4).expect("split").is_empty());
     let mut cursor = file.cursor(&[]).expect("cursor");
     cursor.seek(&[iri(1)]).expect("seek");
     assert_eq!(cursor.fill(&mut Columns::default(), 10).expect("fill"), 0);
@@ -426,4 +426,61 @@ fn any_flipped_byte_is_found() {
         .and_then(|file| file.verify());
         assert!(found.is_err(), "byte {byte} of {}", whole.len());
     }
+}
+
+#[test]
+fn the_byte_map_is_what_the_writer_writes() {
+    use crate::io::checked::CheckedFile;
+
+    let rows = BLOCK_ROWS + 3;
+    let sample = sample(Order::Gpos, Shape::Dense, rows, 21);
+    let storage = MemoryStorage::default();
+    let summary = sample.write(&storage, "order", &mut Random(21));
+    let file = CheckedFile::open(&storage, "order", MAGIC, VERSION).expect("open");
+    let payload = file.bytes(0..file.len()).expect("payload");
+    let number = |at: usize| u64::from_le_bytes(payload[at..at + 8].try_into().expect("8 bytes"));
+    let rank = |id: TermId| sample.predicates.binary_search(&id).expect("a rank") as u64;
+
+    let trailer = payload.len() - 80;
+    let directory = trailer - 2 * (8 + 8 * 4);
+    assert_eq!(summary.bytes, payload.len() as u64);
+    assert_eq!(summary.directory_bytes, (payload.len() - directory) as u64);
+    assert_eq!(number(trailer), rows as u64);
+    assert_eq!(number(trailer + 8), 2);
+    assert_eq!(number(trailer + 16), directory as u64);
+    assert_eq!(number(trailer + 24), 17);
+    assert_eq!(
+        payload[trailer + 32..trailer + 48],
+        [
+            0,
+            16,
+            0,
+            0,
+            128,
+            0,
+            0,
+            0,
+            Order::Gpos as u8,
+            4,
+            0,
+            0,
+            0,
+            0,
+            0,
+            0
+        ]
+    );
+    let last = sample.rows[rows - 1];
+    assert_eq!(number(trailer + 48), last[0].bits());
+    assert_eq!(number(trailer + 56), rank(last[1]));
+    assert_eq!(number(trailer + 72), last[3].bits());
+
+    assert_eq!(number(directory), 0, "the first block begins the payload");
+    let second = directory + 40;
+    let row = sample.rows[BLOCK_ROWS];
+    assert!((1..directory as u64).contains(&number(second)));
+    assert_eq!(number(second + 8), row[0].bits());
+    assert_eq!(number(second + 16), rank(row[1]));
+    assert_eq!(number(second + 24), row[2].bits());
+    assert_eq!(number(second + 32), row[3].bits());
 }

@@ -1,7 +1,8 @@
 //! Terms of a snapshot: from a term to its id and back, one at a time or a column at once.
 //!
-//! Several dictionaries may hold a snapshot's terms. An id's ordinal says which one has it, since each has a range of
-//! ordinals of its own for each kind; a term is looked for in one after the other.
+//! Several dictionaries may hold a snapshot's terms. An id's ordinal says which one has it, since
+//! each has a range of ordinals of its own for each kind; a term is looked for in one after the
+//! other.
 
 use super::Snapshot;
 use crate::dictionary::Dictionary;
@@ -12,8 +13,8 @@ use crate::quad::Quad;
 use crate::term::TermKey;
 use oxrdf::vocab::xsd;
 use oxrdf::{
-    BaseDirection, BlankNode, BlankNodeRef, GraphName, Literal, LiteralRef, NamedNode, NamedOrBlankNode,
-    Term, TermRef, Triple,
+    BaseDirection, BlankNode, BlankNodeRef, GraphName, Literal, LiteralRef, NamedNode,
+    NamedOrBlankNode, Term, TermRef, Triple,
 };
 
 /// How deeply triple terms may be nested when a term is built; ids nest as deeply as they like.
@@ -144,12 +145,14 @@ pub fn blank_number(label: &str) -> Option<u64> {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Dictionaries {
     list: Vec<Dictionary>,
-    /// For each kind of [`Kind::VOCABULARY`]: first ordinal, the one behind the last, place in the list; ascending.
+    /// For each kind of [`Kind::VOCABULARY`]: first ordinal, the one behind the last, place in the
+    /// list; ascending.
     ranges: [Vec<(u64, u64, usize)>; 4],
 }
 
 impl Dictionaries {
-    /// Puts dictionaries together, oldest first. The manifest has seen to it that their ordinals do not overlap.
+    /// Puts dictionaries together, oldest first. The manifest has seen to it that their ordinals do
+    /// not overlap.
     pub(crate) fn new(list: Vec<Dictionary>) -> Self {
         let mut ranges = <[Vec<(u64, u64, usize)>; 4]>::default();
         for (ranges, kind) in ranges.iter_mut().zip(Kind::VOCABULARY) {
@@ -186,7 +189,8 @@ impl Snapshot {
         self.state.dictionaries.list()
     }
 
-    /// The id of a term; `None` if no quad of the store can have it. A value that is inlined always has an id.
+    /// The id of a term; `None` if no quad of the store can have it. A value that is inlined always
+    /// has an id.
     pub fn term_id(&self, term: TermRef<'_>) -> Result<Option<TermId>> {
         self.term_id_at(term, 0)
     }
@@ -246,7 +250,12 @@ impl Snapshot {
 
     /// The three terms of a triple term's id.
     pub fn triple(&self, id: TermId) -> Result<[TermId; 3]> {
-        match self.state.triple_tables.iter().find(|table| table.contains(id)) {
+        match self
+            .state
+            .triple_tables
+            .iter()
+            .find(|table| table.contains(id))
+        {
             Some(table) => table.triple(id),
             None => Err(self.unknown(id)),
         }
@@ -317,8 +326,8 @@ impl Snapshot {
         self.build(parts, depth)
     }
 
-    /// The terms of many ids: `each` gets the place in `ids` and the term, in any sequence. Ids may repeat; each
-    /// block of a dictionary is decoded once.
+    /// The terms of many ids: `each` gets the place in `ids` and the term, in any sequence. Ids may
+    /// repeat; each block of a dictionary is decoded once.
     pub fn terms(&self, ids: &[TermId], each: &mut dyn FnMut(usize, Term)) -> Result<()> {
         let mut failed = None;
         self.term_parts(ids, &mut |places, parts| match self.build(parts, 0) {
@@ -334,14 +343,16 @@ impl Snapshot {
         failed.map_or(Ok(()), Err)
     }
 
-    /// The parts of the terms of many ids, without copies: `each` gets the places in `ids` where a term stands, and its
-    /// parts; once for each distinct id. Unbound ids are left out.
+    /// The parts of the terms of many ids, without copies: `each` gets the places in `ids` where a
+    /// term stands, and its parts; once for each distinct id. Unbound ids are left out.
     pub fn term_parts(
         &self,
         ids: &[TermId],
         each: &mut dyn FnMut(&[usize], TermParts<'_>),
     ) -> Result<()> {
-        let mut places: Vec<usize> = (0..ids.len()).filter(|place| !ids[*place].is_unbound()).collect();
+        let mut places: Vec<usize> = (0..ids.len())
+            .filter(|place| !ids[*place].is_unbound())
+            .collect();
         places.sort_unstable_by_key(|place| ids[*place]);
         let groups: Vec<&[usize]> = places.chunk_by(|a, b| ids[*a] == ids[*b]).collect();
         let distinct: Vec<TermId> = groups.iter().map(|group| ids[group[0]]).collect();

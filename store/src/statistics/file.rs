@@ -2,15 +2,17 @@
 //!
 //! # Byte map
 //!
-//! All numbers are `u64`, little-endian. The payload is the default graph's part, then the named graphs':
+//! All numbers are `u64`, little-endian. The payload is the default graph's part, then the named
+//! graphs':
 //!
 //! ```text
 //! rows
 //! subjects          a distinct count
 //! objects           a distinct count
-//! predicates        how many, then for each: id, rows, subjects (a distinct count), objects (the same)
+//! predicates        how many, then for each: id, rows, subjects and objects (distinct counts)
 //! other predicates  predicates, rows, subjects, objects
-//! sets              how many, then for each: subjects, how many predicates, then (id, occurrences) each
+//! sets              how many, then for each: subjects, how many predicates, for each of these:
+//!                   id, occurrences
 //! other sets        sets, subjects, rows
 //! ```
 //!
@@ -87,7 +89,12 @@ fn encode(graph: &GraphStatistics, out: &mut Vec<u8>) {
         distinct(out, &entry.objects);
     }
     let others = &graph.other_predicates;
-    for sum in [others.predicates, others.rows, others.subjects, others.objects] {
+    for sum in [
+        others.predicates,
+        others.rows,
+        others.subjects,
+        others.objects,
+    ] {
         number(out, sum);
     }
     number(out, graph.sets.len() as u64);
@@ -99,7 +106,11 @@ fn encode(graph: &GraphStatistics, out: &mut Vec<u8>) {
             number(out, *occurrences);
         }
     }
-    for sum in [graph.other_sets.sets, graph.other_sets.subjects, graph.other_sets.rows] {
+    for sum in [
+        graph.other_sets.sets,
+        graph.other_sets.subjects,
+        graph.other_sets.rows,
+    ] {
         number(out, sum);
     }
 }
@@ -125,8 +136,8 @@ impl Decoder<'_> {
         }
     }
 
-    /// A number of entries that follow, each of at least `least` bytes, so that what is allocated for them
-    /// is bounded by the bytes that are there.
+    /// A number of entries that follow, each of at least `least` bytes, so that what is allocated
+    /// for them is bounded by the bytes that are there.
     fn length(&mut self, least: usize, limit: usize) -> Result<usize> {
         let length = self.number()?;
         let possible = (self.bytes.len() - self.position) / least;
@@ -162,7 +173,10 @@ impl Decoder<'_> {
         let mut predicates: Vec<PredicateStatistics> = Vec::with_capacity(length);
         for _ in 0..length {
             let predicate = TermId::from_bits(self.number()?);
-            if predicates.last().is_some_and(|last| last.predicate >= predicate) {
+            if predicates
+                .last()
+                .is_some_and(|last| last.predicate >= predicate)
+            {
                 return Err(self.damaged("predicates out of order"));
             }
             predicates.push(PredicateStatistics {

@@ -1,13 +1,13 @@
 //! The bounds of a segment's statistics, together with the sum that they give.
 //!
 //! ```text
-//! predicates   65,536 x 40 bytes                                         2.6 MB
-//! sketches     2 columns x 512 x 1 KiB                                   1.0 MB
+//! predicates   65,536 x 48 bytes                                         3.2 MB
+//! sketches     2 columns x 512 x 1 KiB                                   1.1 MB
 //! sets         10,000 x 16 bytes + 131,072 members x 16 bytes            2.3 MB
 //! ```
 //!
-//! so a file of statistics stays below 12 MB (default graph and named graphs), and on data with few
-//! predicates at some ten kilobytes. While counting, twice as much may be held.
+//! so a file of statistics stays below 14 MB (default graph and named graphs), and on data with
+//! few predicates at some ten kilobytes. While counting, twice as much may be held.
 
 /// Predicates with an entry of their own: those with most rows.
 pub const PREDICATES: usize = 1 << 16;

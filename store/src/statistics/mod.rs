@@ -1,12 +1,12 @@
 //! Statistics: what the planner may know of a set of quads without reading them.
 //!
-//! They are counted while a segment is written ([`observe`]), kept in a file beside its orders ([`file`]) and
-//! merged over the segments of a snapshot. They describe inserted quads; tombstones are not subtracted.
-//! **They estimate; only exact row counts ever answer a query.**
+//! They are counted while a segment is written ([`observe`]), kept in a file beside its orders
+//! ([`mod@file`]) and merged over the segments of a snapshot. They describe inserted quads; tombstones
+//! are not subtracted. **They estimate; only exact row counts ever answer a query.**
 //!
-//! Of one segment, rows and distinct subjects and objects of a predicate are exact. Over several segments, which
-//! may hold the same subject, distinct counts come from [sketches](sketch) for predicates that have one, and
-//! are upper bounds for the small rest.
+//! Of one segment, rows and distinct subjects and objects of a predicate are exact. Over several
+//! segments, which may hold the same subject, distinct counts come from [sketches](sketch) for
+//! predicates that have one, and are upper bounds for the small rest.
 
 pub mod file;
 pub mod limits;
@@ -73,7 +73,10 @@ pub struct PredicateStatistics {
 
 /// Predicates counted together: sums over them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-#[expect(missing_docs, reason = "sums of what the fields of PredicateStatistics count")]
+#[expect(
+    missing_docs,
+    reason = "sums of what the fields of PredicateStatistics count"
+)]
 pub struct OtherPredicates {
     pub predicates: u64,
     pub rows: u64,
@@ -94,7 +97,10 @@ pub struct CharacteristicSet {
 
 /// Characteristic sets counted together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-#[expect(missing_docs, reason = "sums of what the fields of CharacteristicSet count")]
+#[expect(
+    missing_docs,
+    reason = "sums of what the fields of CharacteristicSet count"
+)]
 pub struct OtherSets {
     pub sets: u64,
     pub subjects: u64,
@@ -108,7 +114,8 @@ pub struct Star {
     pub subjects: f64,
     /// Rows of the join on the subject, when all objects are free.
     pub rows: f64,
-    /// Whether every subject was counted in a set of its own: then `subjects` is exact in one segment.
+    /// Whether every subject was counted in a set of its own: then `subjects` is exact in one
+    /// segment.
     pub complete: bool,
 }
 
@@ -126,8 +133,8 @@ impl Statistics {
 }
 
 impl GraphStatistics {
-    /// Puts together what the three observers of one load saw: the rows of `spo`, `pso` and `pos` (for named graphs
-    /// `spog`, `psog`, `posg`). `predicates` is the segment's sorted list.
+    /// Puts together what the three observers of one load saw: the rows of `spo`, `pso` and `pos`
+    /// (for named graphs `spog`, `psog`, `posg`). `predicates` is the segment's sorted list.
     ///
     /// # Panics
     /// If the observers did not see the same rows.
@@ -200,7 +207,8 @@ impl GraphStatistics {
             .map(|index| &self.predicates[index])
     }
 
-    /// Estimates a star over these distinct predicates: subjects that have them all, and the rows of their join.
+    /// Estimates a star over these distinct predicates: subjects that have them all, and the rows
+    /// of their join.
     pub fn star(&self, predicates: &[TermId]) -> Star {
         let mut star = Star {
             subjects: 0.0,
@@ -234,10 +242,11 @@ impl GraphStatistics {
         self.other_sets.subjects += other.other_sets.subjects;
         self.other_sets.rows += other.other_sets.rows;
 
-        let mut predicates: BTreeMap<TermId, PredicateStatistics> = std::mem::take(&mut self.predicates)
-            .into_iter()
-            .map(|entry| (entry.predicate, entry))
-            .collect();
+        let mut predicates: BTreeMap<TermId, PredicateStatistics> =
+            std::mem::take(&mut self.predicates)
+                .into_iter()
+                .map(|entry| (entry.predicate, entry))
+                .collect();
         for entry in &other.predicates {
             predicates
                 .entry(entry.predicate)
@@ -274,7 +283,8 @@ impl GraphStatistics {
         if self.predicates.len() <= limits::PREDICATES {
             return;
         }
-        self.predicates.sort_by_key(|entry| std::cmp::Reverse(entry.rows));
+        self.predicates
+            .sort_by_key(|entry| std::cmp::Reverse(entry.rows));
         for entry in self.predicates.drain(limits::PREDICATES..) {
             observe::add_other(
                 &mut self.other_predicates,

@@ -1,10 +1,11 @@
-//! What a bulk load counts while it writes the orders: [`SubjectObserver`] sees the rows of `spo` (or `spog`),
-//! a [`PairObserver`] those of `pso` or `pos` (or `psog`, `posg`). They share nothing, so each may run in the
-//! thread that writes its order, on the very columns that it hands to the
-//! [`OrderWriter`](crate::index::OrderWriter); predicates are ranks in the segment's list, as there.
+//! What a bulk load counts while it writes the orders: [`SubjectObserver`] sees the rows of `spo`
+//! (or `spog`), a [`PairObserver`] those of `pso` or `pos` (or `psog`, `posg`). They share nothing,
+//! so each may run in the thread that writes its order, on the very columns that it hands to the
+//! [`OrderWriter`](crate::index::OrderWriter); predicates are ranks in the segment's list, as
+//! there.
 //!
-//! What always holds: rows come in the order's sequence; memory is bounded (see [`super::limits`]), whatever
-//! comes.
+//! What always holds: rows come in the order's sequence; memory is bounded (see [`super::limits`]),
+//! whatever comes.
 
 use super::limits;
 use super::sketch::Sketch;
@@ -16,7 +17,8 @@ use std::hash::BuildHasher;
 /// No rank and no id: what an observer has seen before the first row.
 const NONE: u64 = u64::MAX;
 
-/// Counts the distinct second column within each predicate, in an order that begins with the predicate.
+/// Counts the distinct second column within each predicate, in an order that begins with the
+/// predicate.
 #[derive(Debug)]
 pub struct PairObserver {
     predicate: u64,
@@ -131,7 +133,8 @@ impl PairObserver {
     }
 }
 
-/// Counts subjects and their characteristic sets, in an order that begins with subject and predicate.
+/// Counts subjects and their characteristic sets, in an order that begins with subject and
+/// predicate.
 #[derive(Debug)]
 pub struct SubjectObserver {
     subject: u64,
@@ -157,10 +160,15 @@ impl Default for SubjectObserver {
 }
 
 impl SubjectObserver {
-    /// Counts rows: columns of equal length, the first the subject, the second the predicate's rank.
+    /// Counts rows: columns of equal length, the first the subject, the second the predicate's
+    /// rank.
     pub fn observe(&mut self, columns: &[&[u64]]) {
         let (subjects, predicates) = (columns[0], columns[1]);
-        assert_eq!(subjects.len(), predicates.len(), "columns of unequal length");
+        assert_eq!(
+            subjects.len(),
+            predicates.len(),
+            "columns of unequal length"
+        );
         self.rows += subjects.len() as u64;
         let mut start = 0;
         while start < subjects.len() {
@@ -214,9 +222,10 @@ impl SubjectObserver {
     }
 }
 
-/// The shapes seen since the last folding. A *shape* is what a subject's rows have in the predicate column, repetitions
-/// included; there are more shapes than characteristic sets, but to find and count one takes a hash, a comparison
-/// and an addition, however many rows the subject has. Shapes are folded into sets when there are too many.
+/// The shapes seen since the last folding. A *shape* is what a subject's rows have in the predicate
+/// column, repetitions included; there are more shapes than characteristic sets, but to find and
+/// count one takes a hash, a comparison and an addition, however many rows the subject has. Shapes
+/// are folded into sets when there are too many.
 #[derive(Debug, Default)]
 struct ShapeTable {
     table: HashTable<u32>,
@@ -271,12 +280,14 @@ impl ShapeTable {
         });
         self.members.extend_from_slice(predicates);
         let shapes = &self.shapes;
-        self.table.insert_unique(hash, index, |index| shapes[*index as usize].hash);
+        self.table
+            .insert_unique(hash, index, |index| shapes[*index as usize].hash);
     }
 
     fn fold(&mut self) {
         for shape in self.shapes.drain(..) {
-            self.sets.add_shape(&self.members[shape.range()], shape.subjects);
+            self.sets
+                .add_shape(&self.members[shape.range()], shape.subjects);
         }
         self.members.clear();
         self.table.clear();
@@ -296,13 +307,16 @@ const SHAPE_MEMBERS: usize = 1 << 16;
 /// Few instructions for the few small numbers of a shape; the table wants the upper bits mixed too.
 #[inline]
 fn hash_of(predicates: &[u64]) -> u64 {
-    let hash = predicates.iter().fold(predicates.len() as u64, |hash, rank| {
-        (hash.rotate_left(23) ^ rank).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-    });
+    let hash = predicates
+        .iter()
+        .fold(predicates.len() as u64, |hash, rank| {
+            (hash.rotate_left(23) ^ rank).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        });
     hash ^ (hash >> 32)
 }
 
-/// The characteristic sets seen so far. The members of all sets lie in one vector, one set after another.
+/// The characteristic sets seen so far. The members of all sets lie in one vector, one set after
+/// another.
 #[derive(Debug, Default)]
 struct SetTable {
     hasher: hashbrown::DefaultHashBuilder,
@@ -402,7 +416,8 @@ impl SetTable {
             if self.sets.len() < limits::SETS && members <= limits::SET_MEMBERS {
                 let start = self.ranks.len() as u32;
                 self.ranks.extend_from_slice(&ranks[entry.range()]);
-                self.occurrences.extend_from_slice(&occurrences[entry.range()]);
+                self.occurrences
+                    .extend_from_slice(&occurrences[entry.range()]);
                 let index = self.sets.len() as u32;
                 self.sets.push(SetEntry { start, ..entry });
                 let Self {

@@ -1,8 +1,8 @@
-//! `Sketch`: how many distinct ids there are, in a fixed kilobyte, so that the counts of several segments can
-//! be merged without counting an id twice that both of them hold (`HyperLogLog`).
+//! `Sketch`: how many distinct ids there are, in a fixed kilobyte, so that the counts of several
+//! segments can be merged without counting an id twice that both of them hold (`HyperLogLog`).
 //!
-//! What always holds: a sketch depends on the *set* of ids that were put in, not on their order or number, and
-//! the merge of two sketches is the sketch of the union.
+//! What always holds: a sketch depends on the *set* of ids that were put in, not on their order or
+//! number, and the merge of two sketches is the sketch of the union.
 
 use crate::id::TermId;
 
@@ -10,7 +10,8 @@ use crate::id::TermId;
 const INDEX_BITS: u32 = 10;
 /// Registers of a sketch, one byte each: the standard error is `1.04 / sqrt(1024)`, about 3 %.
 pub const SKETCH_REGISTERS: usize = 1 << INDEX_BITS;
-/// The largest value of a register: one more than the leading zeros of the bits that choose no register.
+/// The largest value of a register: one more than the leading zeros of the bits that choose no
+/// register.
 pub const REGISTER_MAX: u8 = (64 - INDEX_BITS + 1) as u8;
 
 /// A mergeable estimate of a number of distinct ids.
@@ -74,10 +75,14 @@ impl Sketch {
             .map(|register| (-f64::from(*register)).exp2())
             .sum();
         let raw = 0.7213 / (1.0 + 1.079 / count) * count * count / sum;
-        let empty = self.registers.iter().filter(|register| **register == 0).count();
+        let empty: u32 = self
+            .registers
+            .iter()
+            .map(|register| u32::from(*register == 0))
+            .sum();
         if raw <= 2.5 * count && empty > 0 {
             // Few ids: the empty registers tell more than the full ones.
-            (count * (count / empty as f64).ln()).round() as u64
+            (count * (count / f64::from(empty)).ln()).round() as u64
         } else {
             raw.round() as u64
         }
@@ -90,8 +95,8 @@ impl std::fmt::Debug for Sketch {
     }
 }
 
-/// A bijection that spreads neighbouring ids over all 64 bits (the finaliser of `SplitMix64`). Part of the
-/// file format: sketches of different files are merged.
+/// A bijection that spreads neighbouring ids over all 64 bits (the finaliser of `SplitMix64`). Part
+/// of the file format: sketches of different files are merged.
 #[inline]
 fn mix(bits: u64) -> u64 {
     let mut z = bits.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -115,7 +120,9 @@ mod tests {
 
     #[test]
     fn estimates_are_within_four_standard_errors() {
-        for count in [0_u64, 1, 10, 100, 1_000, 2_500, 3_000, 10_000, 100_000, 1_000_000] {
+        for count in [
+            0_u64, 1, 10, 100, 1_000, 2_500, 3_000, 10_000, 100_000, 1_000_000,
+        ] {
             let estimate = sketch_of(0..count).estimate() as f64;
             let error = (estimate - count as f64).abs();
             assert!(

@@ -9,26 +9,39 @@ fn id(number: u64) -> TermId {
     TermId::new(Kind::Iri, number)
 }
 
+fn feed(rows: &[[u64; 3]], chunk: usize, mut observe: impl FnMut(&[&[u64]])) {
+    for rows in rows.chunks(chunk) {
+        let columns: Vec<Vec<u64>> = (0..3)
+            .map(|column| rows.iter().map(|row| row[column]).collect())
+            .collect();
+        let columns: Vec<&[u64]> = columns.iter().map(Vec::as_slice).collect();
+        observe(&columns);
+    }
+}
+
 /// Rows of subject, predicate's rank, object; sorted and distinct in each order.
-fn observe(rows: &BTreeSet<[u64; 3]>, chunk: usize) -> (SubjectObserver, PairObserver, PairObserver) {
+fn observe(
+    rows: &BTreeSet<[u64; 3]>,
+    chunk: usize,
+) -> (SubjectObserver, PairObserver, PairObserver) {
     let columns = |order: [usize; 3]| {
-        let mut sorted: Vec<[u64; 3]> =
-            rows.iter().map(|row| order.map(|column| row[column])).collect();
+        let mut sorted: Vec<[u64; 3]> = rows
+            .iter()
+            .map(|row| order.map(|column| row[column]))
+            .collect();
         sorted.sort_unstable();
         sorted
     };
     let (mut spo, mut pso, mut pos) = Default::default();
-    fn feed(rows: &[[u64; 3]], chunk: usize, mut observe: impl FnMut(&[&[u64]])) {
-        for rows in rows.chunks(chunk) {
-            let columns: Vec<Vec<u64>> =
-                (0..3).map(|column| rows.iter().map(|row| row[column]).collect()).collect();
-            let columns: Vec<&[u64]> = columns.iter().map(Vec::as_slice).collect();
-            observe(&columns);
-        }
-    }
-    feed(&columns([0, 1, 2]), chunk, |columns| SubjectObserver::observe(&mut spo, columns));
-    feed(&columns([1, 0, 2]), chunk, |columns| PairObserver::observe(&mut pso, columns));
-    feed(&columns([1, 2, 0]), chunk, |columns| PairObserver::observe(&mut pos, columns));
+    feed(&columns([0, 1, 2]), chunk, |columns| {
+        SubjectObserver::observe(&mut spo, columns);
+    });
+    feed(&columns([1, 0, 2]), chunk, |columns| {
+        PairObserver::observe(&mut pso, columns);
+    });
+    feed(&columns([1, 2, 0]), chunk, |columns| {
+        PairObserver::observe(&mut pos, columns);
+    });
     (spo, pso, pos)
 }
 
@@ -44,7 +57,11 @@ fn rows(subjects: std::ops::Range<u64>) -> BTreeSet<[u64; 3]> {
         let shape: &[u64] = [&[0, 1, 2][..], &[0, 2], &[1, 3, 4], &[4]][(subject % 7 % 4) as usize];
         for rank in shape {
             for value in 0..=(subject % 3) * (rank % 2) {
-                rows.insert([id(subject).bits(), *rank, id(subject * rank / 5 + value).bits()]);
+                rows.insert([
+                    id(subject).bits(),
+                    *rank,
+                    id(subject * rank / 5 + value).bits(),
+                ]);
             }
         }
     }
@@ -67,7 +84,12 @@ fn counts_are_those_of_the_rows() {
         let of: Vec<_> = rows.iter().filter(|row| row[1] == rank as u64).collect();
         let entry = statistics.predicate(predicate).expect("it occurs");
         assert_eq!(entry.rows, of.len() as u64);
-        let distinct = |column: usize| of.iter().map(|row| row[column]).collect::<BTreeSet<_>>().len();
+        let distinct = |column: usize| {
+            of.iter()
+                .map(|row| row[column])
+                .collect::<BTreeSet<_>>()
+                .len()
+        };
         assert_eq!(entry.subjects.count, distinct(0) as u64);
         assert_eq!(entry.objects.count, distinct(2) as u64);
     }
@@ -80,12 +102,21 @@ fn characteristic_sets_are_those_of_the_subjects() {
     let statistics = count(&rows, &predicates(), 4096);
     let mut by_subject: BTreeMap<u64, BTreeMap<u64, u64>> = BTreeMap::new();
     for [subject, rank, _] in &rows {
-        *by_subject.entry(*subject).or_default().entry(*rank).or_default() += 1;
+        *by_subject
+            .entry(*subject)
+            .or_default()
+            .entry(*rank)
+            .or_default() += 1;
     }
     let mut expected: BTreeMap<Vec<TermId>, (u64, Vec<u64>)> = BTreeMap::new();
     for counts in by_subject.values() {
-        let key = counts.keys().map(|rank| predicates()[*rank as usize]).collect();
-        let entry = expected.entry(key).or_insert_with(|| (0, vec![0; counts.len()]));
+        let key = counts
+            .keys()
+            .map(|rank| predicates()[*rank as usize])
+            .collect();
+        let entry = expected
+            .entry(key)
+            .or_insert_with(|| (0, vec![0; counts.len()]));
         entry.0 += 1;
         for (total, count) in entry.1.iter_mut().zip(counts.values()) {
             *total += count;
@@ -94,23 +125,40 @@ fn characteristic_sets_are_those_of_the_subjects() {
     let found: BTreeMap<Vec<TermId>, (u64, Vec<u64>)> = statistics
         .sets
         .iter()
-        .map(|set| (set.predicates.to_vec(), (set.subjects, set.occurrences.to_vec())))
+        .map(|set| {
+            (
+                set.predicates.to_vec(),
+                (set.subjects, set.occurrences.to_vec()),
+            )
+        })
         .collect();
     assert_eq!(found, expected);
     assert_eq!(statistics.other_sets, OtherSets::default());
 
     // Stars are exact for subjects, and for rows where no predicate repeats.
     let having = |ranks: &[u64]| {
-        by_subject.values().filter(|counts| ranks.iter().all(|rank| counts.contains_key(rank))).count()
+        by_subject
+            .values()
+            .filter(|counts| ranks.iter().all(|rank| counts.contains_key(rank)))
+            .count()
     };
     for ranks in [&[0][..], &[0, 2], &[0, 2, 1], &[4], &[0, 4], &[3, 4]] {
-        let star: Vec<TermId> = ranks.iter().map(|rank| predicates()[*rank as usize]).collect();
+        let star: Vec<TermId> = ranks
+            .iter()
+            .map(|rank| predicates()[*rank as usize])
+            .collect();
         let star = statistics.star(&star);
         assert!(star.complete);
-        assert!((star.subjects - having(ranks) as f64).abs() < 1e-6, "{ranks:?}");
+        assert!(
+            (star.subjects - having(ranks) as f64).abs() < 1e-6,
+            "{ranks:?}"
+        );
     }
     let star = statistics.star(&[predicates()[0], predicates()[2]]);
-    assert!((star.rows - star.subjects).abs() < 1e-6, "both have one object for each subject");
+    assert!(
+        (star.rows - star.subjects).abs() < 1e-6,
+        "both have one object for each subject"
+    );
 }
 
 #[test]
@@ -132,7 +180,10 @@ fn merged_statistics_add_rows_and_estimate_distinct_ids() {
     // Half of the subjects are in both parts.
     let (left, right) = (rows(0..20_000), rows(10_000..30_000));
     let right: BTreeSet<_> = right.difference(&left).copied().collect();
-    let right_twin: BTreeSet<_> = right.iter().map(|row| [row[0], row[1], row[2] + 1]).collect();
+    let right_twin: BTreeSet<_> = right
+        .iter()
+        .map(|row| [row[0], row[1], row[2] + 1])
+        .collect();
     let part = |rows: &BTreeSet<_>| Statistics {
         default_graph: count(rows, &predicates(), 4096),
         named_graphs: GraphStatistics::default(),
@@ -143,15 +194,26 @@ fn merged_statistics_add_rows_and_estimate_distinct_ids() {
     assert!((merged.subjects.count as f64 - 30_000.0).abs() < 0.13 * 30_000.0);
     for (rank, predicate) in predicates().into_iter().enumerate() {
         let of = |rows: &BTreeSet<[u64; 3]>| {
-            rows.iter().filter(|row| row[1] == rank as u64).map(|row| row[0]).collect::<BTreeSet<_>>()
+            rows.iter()
+                .filter(|row| row[1] == rank as u64)
+                .map(|row| row[0])
+                .collect::<BTreeSet<_>>()
         };
         let entry = merged.predicate(predicate).expect("it occurs");
         let subjects = of(&left).union(&of(&right)).count() as f64;
         let error = (entry.subjects.count as f64 - subjects).abs();
-        assert!(error < 0.13 * subjects, "{} for {subjects}", entry.subjects.count);
+        assert!(
+            error < 0.13 * subjects,
+            "{} for {subjects}",
+            entry.subjects.count
+        );
     }
     let subjects: u64 = merged.sets.iter().map(|set| set.subjects).sum();
-    assert_eq!(subjects, 20_000 + 10_000 + 10_000, "a subject counts in each part");
+    assert_eq!(
+        subjects,
+        20_000 + 10_000 + 10_000,
+        "a subject counts in each part"
+    );
 }
 
 #[test]
@@ -181,12 +243,26 @@ fn bounds_hold_and_nothing_is_lost() {
 
     assert_eq!(statistics.sets.len(), limits::SETS);
     let subjects: u64 = statistics.sets.iter().map(|set| set.subjects).sum();
-    assert_eq!(subjects + statistics.other_sets.subjects, statistics.subjects.count);
-    let listed: u64 = statistics.sets.iter().flat_map(|set| &set.occurrences).sum();
+    assert_eq!(
+        subjects + statistics.other_sets.subjects,
+        statistics.subjects.count
+    );
+    let listed: u64 = statistics
+        .sets
+        .iter()
+        .flat_map(|set| &set.occurrences)
+        .sum();
     assert_eq!(listed + statistics.other_sets.rows, rows.len() as u64);
     for predicate in [id(0), id(1)] {
-        let common = statistics.sets.iter().find(|set| *set.predicates == [predicate]);
-        assert_eq!(common.map(|set| set.subjects), Some(50), "the largest sets are kept");
+        let common = statistics
+            .sets
+            .iter()
+            .find(|set| *set.predicates == [predicate]);
+        assert_eq!(
+            common.map(|set| set.subjects),
+            Some(50),
+            "the largest sets are kept"
+        );
     }
     assert!(!statistics.star(&[id(0)]).complete);
 }
@@ -203,7 +279,12 @@ fn only_the_largest_sketches_are_kept() {
     let (found, all) = pso.finish();
     for count in &found {
         let is_large = count.rank >= predicates.len() as u64 - limits::SKETCHES as u64;
-        assert_eq!(count.distinct.sketch.is_some(), is_large, "rank {}", count.rank);
+        assert_eq!(
+            count.distinct.sketch.is_some(),
+            is_large,
+            "rank {}",
+            count.rank
+        );
     }
     assert!(all.estimate() > limits::SKETCH_FROM_DISTINCT);
 }
@@ -235,21 +316,42 @@ fn the_byte_map_is_what_is_written() {
     let statistics = Statistics {
         default_graph: GraphStatistics {
             rows: 1,
-            subjects: Distinct { count: 2, sketch: None },
-            objects: Distinct { count: 3, sketch: Some(Sketch::default()) },
+            subjects: Distinct {
+                count: 2,
+                sketch: None,
+            },
+            objects: Distinct {
+                count: 3,
+                sketch: Some(Sketch::default()),
+            },
             predicates: vec![PredicateStatistics {
                 predicate: TermId::from_bits(4),
                 rows: 5,
-                subjects: Distinct { count: 6, sketch: None },
-                objects: Distinct { count: 7, sketch: None },
+                subjects: Distinct {
+                    count: 6,
+                    sketch: None,
+                },
+                objects: Distinct {
+                    count: 7,
+                    sketch: None,
+                },
             }],
-            other_predicates: OtherPredicates { predicates: 8, rows: 9, subjects: 10, objects: 11 },
+            other_predicates: OtherPredicates {
+                predicates: 8,
+                rows: 9,
+                subjects: 10,
+                objects: 11,
+            },
             sets: vec![CharacteristicSet {
                 predicates: [TermId::from_bits(12), TermId::from_bits(13)].into(),
                 occurrences: [14, 15].into(),
                 subjects: 16,
             }],
-            other_sets: OtherSets { sets: 17, subjects: 18, rows: 19 },
+            other_sets: OtherSets {
+                sets: 17,
+                subjects: 18,
+                rows: 19,
+            },
         },
         named_graphs: GraphStatistics::default(),
     };
@@ -284,13 +386,17 @@ fn wrong_bytes_are_an_error_and_never_a_panic() {
         )
         .expect("memory takes it");
         writer.write_all(payload).expect("memory takes it");
-        writer.finish().and_then(crate::io::checked::Unsynced::sync).expect("memory takes it");
+        writer
+            .finish()
+            .and_then(crate::io::checked::Unsynced::sync)
+            .expect("memory takes it");
         file::read(&file::open(&storage, "statistics").expect("checksums are right"))
     };
     for length in (0..payload.len()).step_by(8) {
         assert!(read(&payload[..length]).is_err(), "{length} bytes");
     }
-    // Lengths that claim too much, wherever they stand: nothing is allocated for them, nothing panics.
+    // Lengths that claim too much, wherever they stand: nothing is allocated for them, nothing
+    // panics.
     for place in (0..payload.len() - 8).step_by(8) {
         for claim in [u64::MAX, 1 << 40, payload.len() as u64] {
             let mut damaged = payload.clone();

@@ -1,5 +1,5 @@
-//! What the tests of whole stores share: a random universe of quads, the writing of layers, and the oracle, which
-//! is a `BTreeSet` of quads and nothing clever.
+//! What the tests of whole stores share: a random universe of quads, the writing of layers, and the
+//! oracle, which is a `BTreeSet` of quads and nothing clever.
 
 #![allow(dead_code, reason = "each test uses its part")]
 
@@ -55,8 +55,8 @@ pub struct Universe {
 }
 
 impl Universe {
-    /// Puts the first few quads into an empty store, so that it knows `iris` IRIs and `blanks` blank nodes, and
-    /// returns what there is.
+    /// Puts the first few quads into an empty store, so that it knows `iris` IRIs and `blanks`
+    /// blank nodes, and returns what there is.
     pub fn new(store: &Store, iris: usize, blanks: u64) -> Result<Self> {
         let iri =
             |number: usize| NamedNode::new_unchecked(format!("http://example.org/{number:05}"));
@@ -162,7 +162,8 @@ impl Universe {
         }
     }
 
-    /// A change that is normalised against the model: quads to insert, quads to delete. Applies it to the model.
+    /// A change that is normalised against the model: quads to insert, quads to delete. Applies it
+    /// to the model.
     pub fn change(
         &self,
         model: &mut BTreeSet<Quad>,
@@ -218,7 +219,8 @@ pub fn expected_rows(model: &BTreeSet<Quad>, pattern: &Pattern, order: Order) ->
     rows
 }
 
-/// Reads a scan to its end, and compares the wanted columns with the expected rows, now and then seeking.
+/// Reads a scan to its end, and compares the wanted columns with the expected rows, now and then
+/// seeking.
 pub fn check_scan(
     mut scan: Scan,
     expected: &[Vec<TermId>],
@@ -379,6 +381,49 @@ pub fn check_pattern(
                 scan, &expected, prefix, wanted, with_seeks, universe, random,
             )?;
         }
+        check_parts(snapshot, pattern, order, &expected, random)?;
+    }
+    Ok(())
+}
+
+/// Cuts a scan into parts and compares what they give together.
+fn check_parts(
+    snapshot: &Snapshot,
+    pattern: &Pattern,
+    order: Order,
+    expected: &[Vec<TermId>],
+    random: &mut Random,
+) -> Result<()> {
+    let most = 1 + random.below(6);
+    let parts = snapshot.scan_parts(pattern, order, ColumnMask::ALL, most)?;
+    assert!(
+        parts.len() <= most,
+        "{} parts where {most} were asked for",
+        parts.len()
+    );
+    let mut rows = Columns::default();
+    let mut count = 0;
+    for mut part in parts {
+        loop {
+            let filled = part.fill(&mut rows, 1 + random.below(3000))?;
+            count += filled;
+            if filled == 0 {
+                break;
+            }
+        }
+    }
+    assert_eq!(
+        count,
+        expected.len(),
+        "{pattern:?} {order:?} in {most} parts"
+    );
+    for (column, values) in rows
+        .columns
+        .iter()
+        .enumerate()
+        .filter(|(_, values)| !values.is_empty())
+    {
+        assert!(values.iter().eq(expected.iter().map(|row| &row[column])));
     }
     Ok(())
 }

@@ -24,11 +24,6 @@ struct Pending {
 }
 
 impl BlockEncoder {
-    /// Whether there is no term.
-    pub fn is_empty(&self) -> bool {
-        self.terms.is_empty()
-    }
-
     /// Whether another term of this length must go to the next block.
     #[inline]
     pub fn is_full(&self, next_length: usize) -> bool {

@@ -1,0 +1,26 @@
+//! What things cost, in nanoseconds: measured roughly, on LUBM. Only their proportions matter.
+
+/// To open a scan.
+pub const OPEN: f64 = 1_000.0;
+/// To read a row of a scan.
+pub const SCAN: f64 = 2.0;
+/// To compare a row in a merge join.
+pub const MERGE: f64 = 2.5;
+/// To go over a key of a lookup.
+pub const KEY: f64 = 20.0;
+/// To sort a key among those of its batch.
+pub const SORT: f64 = 30.0;
+/// To seek a key in an index that lies far from the one before.
+pub const SEEK: f64 = 500.0;
+/// To file a row in a hash table.
+pub const FILE: f64 = 20.0;
+/// To look a row up there.
+pub const PROBE: f64 = 10.0;
+/// To give a row.
+pub const GIVE: f64 = 4.0;
+/// To remember a row for DISTINCT.
+pub const REMEMBER: f64 = 25.0;
+/// Rows of a batch.
+pub const BATCH: f64 = 1_024.0;
+/// To consider a pattern as the next one of a set.
+pub const PLAN_STEP: f64 = 60.0;

@@ -1,0 +1,113 @@
+//! Plans, as EXPLAIN prints them, of queries whose best plan is known.
+
+mod common;
+
+use common::store;
+use quadrille_sparql::{PlannerOptions, Query, QueryOptions};
+use quadrille_store::Store;
+use std::fmt::Write;
+
+/// 5,000 people who each have a name and a town; 10 of them are mayors.
+fn people() -> Store {
+    let mut text = String::new();
+    for person in 0..5_000 {
+        writeln!(text, "<e:{person}> <e:name> \"{person}\" .").unwrap();
+        writeln!(text, "<e:{person}> <e:town> <e:town{}> .", person % 50).unwrap();
+        if person % 500 == 0 {
+            writeln!(text, "<e:{person}> <e:is> <e:mayor> .").unwrap();
+        }
+    }
+    store(&text)
+}
+
+fn explain(query: &str, planner: PlannerOptions) -> String {
+    let options = QueryOptions {
+        planner,
+        ..QueryOptions::default()
+    };
+    Query::parse(query, None)
+        .and_then(|query| query.explain(&people().snapshot(), &options))
+        .unwrap_or_else(|error| panic!("{query}: {error}"))
+}
+
+#[test]
+fn inputs_of_one_size_that_are_sorted_alike_are_merged() {
+    assert_eq!(
+        explain(
+            "SELECT ?n { ?x <e:name> ?n . ?x <e:town> ?t }",
+            PlannerOptions::default()
+        ),
+        "MergeJoin on ?x  ~5000 rows, sorted by ?x ?t
+  Scan pso { ?x <e:town> ?t }  ~5000 rows, sorted by ?x ?t
+  Scan pso { ?x <e:name> ?n }  ~5000 rows, sorted by ?x ?n
+"
+    );
+}
+
+#[test]
+fn few_rows_look_many_up() {
+    assert_eq!(
+        explain(
+            "SELECT ?n { ?x <e:name> ?n . ?x <e:is> <e:mayor> }",
+            PlannerOptions::default()
+        ),
+        "LookupJoin pso on ?x (sorted) { ?x <e:name> ?n }  ~10 rows, sorted by ?x
+  Scan pos { ?x <e:is> <e:mayor> }  ~10 rows, sorted by ?x
+"
+    );
+}
+
+#[test]
+fn conditions_go_down_to_where_their_variables_are_bound() {
+    assert_eq!(
+        explain(
+            "SELECT ?n { ?x <e:name> ?n . ?x <e:town> ?t FILTER(?t = <e:town1> && ?n > \"1\") } LIMIT 3",
+            PlannerOptions {
+                forced_order: Some(vec![0, 1]),
+                ..PlannerOptions::default()
+            }
+        ),
+        "Slice offset 0 limit 3  ~3 rows, sorted by ?x ?n
+  MergeJoin on ?x  ~5000 rows, sorted by ?x ?n
+    Filter (?n > \"1\")  ~5000 rows, sorted by ?x ?n
+      Scan pso { ?x <e:name> ?n }  ~5000 rows, sorted by ?x ?n
+    Filter sameTerm(?t, <e:town1>)  ~5000 rows, sorted by ?x ?t
+      Scan pso { ?x <e:town> ?t }  ~5000 rows, sorted by ?x ?t
+"
+    );
+}
+
+#[test]
+fn sorted_rows_are_made_distinct_without_a_table() {
+    assert_eq!(
+        explain(
+            "SELECT DISTINCT ?t { ?x <e:town> ?t }",
+            PlannerOptions::default()
+        ),
+        "Distinct (of equal neighbours)  ~5000 rows, sorted by ?t ?x
+  Scan pos { ?x <e:town> ?t }  ~5000 rows, sorted by ?t ?x
+"
+    );
+}
+
+#[test]
+fn rows_of_all_variables_are_distinct_already() {
+    assert_eq!(
+        explain(
+            "SELECT DISTINCT * { ?x <e:is> ?m }",
+            PlannerOptions::default()
+        ),
+        "Scan pso { ?x <e:is> ?m }  ~10 rows, sorted by ?x ?m\n"
+    );
+}
+
+#[test]
+fn what_cannot_be_is_not_looked_for() {
+    assert_eq!(
+        explain(
+            "SELECT * { ?x <e:name> ?n . ?x <e:none> ?y }",
+            PlannerOptions::default()
+        ),
+        "Empty: <e:none> is not in the store  ~0 rows\n"
+    );
+}
