@@ -4,6 +4,7 @@ use super::load::ReportArgument;
 use super::{Failure, say, size};
 use clap::{Args, Subcommand};
 use quadrille::load::{CancelFlag, LoadOptions};
+use quadrille::sparql::CancellationToken;
 use quadrille_lubm::bench::{self, BenchOptions};
 use quadrille_lubm::{Destination, Format, GenerateOptions, generate};
 use std::io::{Write, stdout};
@@ -135,11 +136,14 @@ impl Bench {
         if let Some(memory) = self.memory {
             load.memory = memory;
         }
-        let cancel: CancelFlag = load.cancel.clone();
-        let again = AtomicBool::new(false);
+        let stop_generating = Arc::new(AtomicBool::new(false));
+        let stop_queries = CancellationToken::new();
+        let stop_load: CancelFlag = load.cancel.clone();
+        let (generating, queries) = (Arc::clone(&stop_generating), stop_queries.clone());
         stop_on_signal(move || {
-            cancel.cancel();
-            again.swap(true, Ordering::Relaxed)
+            stop_load.cancel();
+            queries.cancel();
+            generating.swap(true, Ordering::Relaxed)
         })?;
         let temporary = match &self.directory {
             Some(_) => None,
@@ -159,6 +163,8 @@ impl Bench {
             directory,
             warm_runs: self.warm,
             load,
+            stop_generating,
+            stop_queries,
         })?;
         match self.report {
             ReportArgument::Human => writeln!(stdout(), "{report}")?,

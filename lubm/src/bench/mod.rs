@@ -18,10 +18,14 @@ use crate::queries::{QUERIES, Query};
 use crate::reference::Inference;
 use quadrille_loader::input::InputFile;
 use quadrille_loader::{LoadError, LoadOptions, LoadReport, load};
-use quadrille_sparql::{Query as SparqlQuery, QueryError, QueryOptions, ResultFormat};
+use quadrille_sparql::{
+    CancellationToken, Query as SparqlQuery, QueryError, QueryOptions, ResultFormat,
+};
 use quadrille_store::{Snapshot, Store, StoreError};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 /// What to run.
@@ -35,6 +39,10 @@ pub struct BenchOptions {
     pub warm_runs: usize,
     /// How the data is loaded.
     pub load: LoadOptions,
+    /// Ends the generating when it is set (the load has a flag of its own).
+    pub stop_generating: Arc<AtomicBool>,
+    /// Ends the queries.
+    pub stop_queries: CancellationToken,
 }
 
 /// Why a benchmark could not be run.
@@ -87,6 +95,7 @@ pub fn run(options: &BenchOptions) -> Result<BenchReport, BenchError> {
 fn generate_data(options: &BenchOptions, path: &Path) -> Result<GenerateFigures, BenchError> {
     let generate_options = GenerateOptions {
         universities: options.universities,
+        cancelled: Arc::clone(&options.stop_generating),
         ..GenerateOptions::default()
     };
     let report = generate(&generate_options, Destination::File(path.to_owned()))?;
@@ -111,10 +120,11 @@ fn ask(
     let run = || {
         let began = Instant::now();
         let mut sink = CountingSink::default();
-        let rows = ask_once(&text, snapshot, &mut sink).map_err(|source| BenchError::Query {
-            number: query.number,
-            source,
-        })?;
+        let rows =
+            ask_once(&text, snapshot, options, &mut sink).map_err(|source| BenchError::Query {
+                number: query.number,
+                source,
+            })?;
         Ok::<_, BenchError>((rows, sink.bytes, began.elapsed().as_secs_f64()))
     };
     let (rows, bytes, first_seconds) = run()?;
@@ -148,10 +158,19 @@ fn ask(
     })
 }
 
-fn ask_once(text: &str, snapshot: &Snapshot, sink: &mut CountingSink) -> Result<u64, QueryError> {
+fn ask_once(
+    text: &str,
+    snapshot: &Snapshot,
+    options: &BenchOptions,
+    sink: &mut CountingSink,
+) -> Result<u64, QueryError> {
     let query = SparqlQuery::parse(text, None)?;
+    let query_options = QueryOptions {
+        cancellation: Some(options.stop_queries.clone()),
+        ..QueryOptions::default()
+    };
     query
-        .execute(snapshot, &QueryOptions::default())?
+        .execute(snapshot, &query_options)?
         .write(ResultFormat::Tsv, sink)
 }
 

@@ -7,53 +7,87 @@ use crate::error::Result;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use quadrille_store::TermId;
+use roaring::RoaringTreemap;
 
 /// Gives each row the first time it comes, and remembers them all.
 pub struct Distinct {
     input: Box<dyn Operator>,
-    columns: Vec<usize>,
-    /// The rows given so far, `width` ids each.
-    seen: Vec<TermId>,
-    /// Numbers of rows in `seen`.
-    table: HashTable<usize>,
-    /// Without columns: whether the only row was given.
-    is_done: bool,
+    seen: Seen,
     selection: Vec<u32>,
+}
+
+/// The rows given so far.
+enum Seen {
+    /// There are no columns: whether the only row was given.
+    Nothing(bool),
+    /// Of one column, a set of ids. Ordinals of one kind lie close together, so that a bitmap takes a bit or two for
+    /// an id where a table of rows takes twenty bytes.
+    Ids(RoaringTreemap),
+    /// Of several columns, a table of rows.
+    Rows(Rows),
+}
+
+struct Rows {
+    columns: Vec<usize>,
+    /// One row behind the other.
+    ids: Vec<TermId>,
+    /// Numbers of rows in `ids`.
+    table: HashTable<usize>,
 }
 
 impl Distinct {
     /// Each row of `input`, which has `width` columns, once.
     pub fn new(input: Box<dyn Operator>, width: usize) -> Self {
+        let seen = match width {
+            0 => Seen::Nothing(false),
+            1 => Seen::Ids(RoaringTreemap::new()),
+            _ => Seen::Rows(Rows {
+                columns: (0..width).collect(),
+                ids: Vec::new(),
+                table: HashTable::new(),
+            }),
+        };
         Self {
             input,
-            columns: (0..width).collect(),
-            seen: Vec::new(),
-            table: HashTable::new(),
-            is_done: false,
+            seen,
             selection: Vec::new(),
         }
+    }
+}
+
+impl Seen {
+    /// Whether no further row can be new.
+    fn is_complete(&self) -> bool {
+        matches!(self, Self::Nothing(true))
     }
 
     /// Whether a row is seen for the first time.
     fn is_new(&mut self, batch: &Batch, row: usize) -> bool {
-        let width = self.columns.len();
-        if width == 0 {
-            return !std::mem::replace(&mut self.is_done, true);
+        match self {
+            Self::Nothing(given) => !std::mem::replace(given, true),
+            Self::Ids(ids) => ids.insert(batch.column(0)[row].bits()),
+            Self::Rows(rows) => rows.is_new(batch, row),
         }
-        let seen = &self.seen;
+    }
+}
+
+impl Rows {
+    fn is_new(&mut self, batch: &Batch, row: usize) -> bool {
+        let width = self.columns.len();
+        let ids = &self.ids;
         let entry = self.table.entry(
             hash_row(batch, &self.columns, row),
             |other| {
-                let other = &seen[*other * width..][..width];
+                let other = &ids[*other * width..][..width];
                 (0..width).all(|column| other[column] == batch.column(column)[row])
             },
-            |other| hash_ids(&seen[*other * width..][..width]),
+            |other| hash_ids(&ids[*other * width..][..width]),
         );
         match entry {
             Entry::Occupied(_) => false,
             Entry::Vacant(entry) => {
-                entry.insert(seen.len() / width);
-                self.seen
+                entry.insert(ids.len() / width);
+                self.ids
                     .extend((0..width).map(|column| batch.column(column)[row]));
                 true
             }
@@ -64,16 +98,15 @@ impl Distinct {
 impl Operator for Distinct {
     fn next(&mut self, output: &mut Batch) -> Result<usize> {
         loop {
-            if self.is_done || self.input.next(output)? == 0 {
+            if self.seen.is_complete() || self.input.next(output)? == 0 {
                 output.clear();
                 return Ok(0);
             }
-            let mut selection = std::mem::take(&mut self.selection);
-            selection.clear();
-            selection
-                .extend((0..output.rows() as u32).filter(|row| self.is_new(output, *row as usize)));
-            output.select(&selection);
-            self.selection = selection;
+            let seen = &mut self.seen;
+            self.selection.clear();
+            self.selection
+                .extend((0..output.rows() as u32).filter(|row| seen.is_new(output, *row as usize)));
+            output.select(&self.selection);
             if output.rows() > 0 {
                 return Ok(output.rows());
             }
