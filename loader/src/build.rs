@@ -15,8 +15,8 @@ use crate::existing::Existing;
 use crate::key::{Field, Key, Widths, fields, mask};
 use crate::memory::PeakMemory;
 use crate::options::LoadOptions;
-use crate::run::{Rows, Run, Temporary};
-use crate::sort;
+use crate::run::{FAN_IN, Rows, Run, Temporary};
+use crate::sort::{self, Buffers};
 use crate::syncing::Syncing;
 use crate::vocabulary::number::{RankMap, RankTable};
 use crate::workers;
@@ -26,6 +26,9 @@ use quadrille_store::statistics::{PairObserver, SubjectObserver};
 use quadrille_store::{Order, Position, Snapshot};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Rows that are sorted at once are not more, whatever the memory: the sort counts them with 32 bits.
+const ROWS_SORTED_MAX: usize = 1 << 31;
 
 /// What the build of one segment needs.
 pub struct Build<'a> {
@@ -113,15 +116,22 @@ impl Build<'_> {
         let row_bytes = size_of::<K>() as u64;
         let tasks = self.threads.min(orders.len());
         let whole = rows * row_bytes * (2 * tasks as u64 + 1);
-        let base = if whole <= self.memory as u64 {
+        let base = if whole <= self.memory as u64 && rows <= ROWS_SORTED_MAX as u64 {
             vec![self.base_in_memory::<K, N>(sources, widths)?]
         } else {
+            // As many runs are sorted side by side as orders are derived later: both share the memory.
             let capacity = self.memory / (3 * tasks * size_of::<K>());
-            self.base_in_files::<K, N>(sources, widths, capacity.max(PIECE_ROWS))?
+            let capacity = capacity.clamp(PIECE_ROWS, ROWS_SORTED_MAX);
+            self.base_in_files::<K, N>(sources, widths, tasks, capacity)?
         };
         let built = Mutex::new(Built::default());
+        let spare: Mutex<Vec<Buffers<K>>> = Mutex::default();
         workers::each(self.threads, &by_cost(orders), |order| {
-            self.order(*order, &base, widths, &built)
+            let used = spare.lock().expect("no worker panics").pop();
+            let mut buffers = used.unwrap_or_default();
+            self.order(*order, &base, widths, &mut buffers, &built)?;
+            spare.lock().expect("no worker panics").push(buffers);
+            Ok(())
         })?;
         base.into_iter()
             .try_for_each(|chunk| chunk.remove(self.temporary.storage))?;
@@ -161,10 +171,11 @@ impl Build<'_> {
         &self,
         sources: &[(&Rows<N>, &RankMap)],
         widths: Widths,
+        threads: usize,
         capacity: usize,
     ) -> Result<Vec<Chunk<K>>, LoadError> {
         let storage = self.temporary.storage;
-        let chunks = workers::each(self.threads, sources, |(rows, map)| {
+        let chunks = workers::each(threads, sources, |(rows, map)| {
             let packer = Packer::new(self.predicates, widths);
             let map = map.read(storage)?;
             let mut chunks = Vec::new();
@@ -173,6 +184,7 @@ impl Build<'_> {
             rows.read(storage, |piece| {
                 packer.pack(piece, &map, &mut keys);
                 if keys.len() >= capacity {
+                    self.options.check_cancelled()?;
                     sort_distinct(&mut keys, &mut scratch, widths);
                     chunks.push(Chunk::spill(&keys, self.temporary)?);
                     keys.clear();
@@ -185,13 +197,15 @@ impl Build<'_> {
             }
             Ok(chunks)
         })?;
-        let chunks = chunk::collapse(chunks.into_iter().flatten().collect(), self.temporary)?;
+        let chunks = chunks.into_iter().flatten().collect();
+        let chunks = chunk::collapse(chunks, FAN_IN, self.temporary, &self.options.cancel)?;
         let mut existing = self.existing::<N>(widths)?;
         let mut base = Vec::new();
         let mut writer = ChunkWriter::create(self.temporary)?;
         let mut written = 0;
         let mut kept = Vec::with_capacity(PIECE_ROWS);
         chunk::merge(&chunks, storage, |piece| {
+            self.options.check_cancelled()?;
             kept.clear();
             kept.extend_from_slice(piece);
             if let Some(existing) = &mut existing {
@@ -231,29 +245,35 @@ impl Build<'_> {
         order: Order,
         base: &[Chunk<K>],
         widths: Widths,
+        buffers: &mut Buffers<K>,
         built: &Mutex<Built>,
     ) -> Result<(), LoadError> {
         let storage = self.temporary.storage;
         let mut encoder = Encoder::new(self, order, widths);
-        let mut scratch = Vec::new();
         if order == sort::base(order) {
             for chunk in base {
                 chunk.read(storage, |piece| encoder.push(piece))?;
             }
         } else if let [Chunk::Memory(rows)] = base {
-            let rows = sort::derive(rows, order, widths, &mut scratch);
-            drop(scratch);
-            rows.chunks(PIECE_ROWS)
-                .try_for_each(|piece| encoder.push(piece))?;
+            sort::derive(rows, order, widths, buffers);
+            let mut pieces = buffers.keys.chunks(PIECE_ROWS);
+            pieces.try_for_each(|piece| encoder.push(piece))?;
         } else {
             let mut derived = Vec::with_capacity(base.len());
             for chunk in base {
+                self.options.check_cancelled()?;
                 let rows = chunk.load(storage)?;
-                let rows = sort::derive(&rows, order, widths, &mut scratch);
-                derived.push(Chunk::spill(&rows, self.temporary)?);
+                sort::derive(&rows, order, widths, buffers);
+                derived.push(Chunk::spill(&buffers.keys, self.temporary)?);
             }
-            drop(scratch);
-            let derived = chunk::collapse(derived, self.temporary)?;
+            let orders = if widths.graph > 0 {
+                Order::NAMED_GRAPHS.len()
+            } else {
+                Order::DEFAULT_GRAPH.len()
+            };
+            let fan_in = chunk::fan_in(self.threads.min(orders));
+            let cancel = &self.options.cancel;
+            let derived = chunk::collapse(derived, fan_in, self.temporary, cancel)?;
             chunk::merge(&derived, storage, |piece| encoder.push(piece))?;
             derived
                 .into_iter()

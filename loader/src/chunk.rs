@@ -12,6 +12,7 @@ mod tests;
 
 use crate::error::LoadError;
 use crate::key::Key;
+use crate::options::CancelFlag;
 use crate::run::{FAN_IN, Temporary};
 use crate::sort;
 use crate::vocabulary::spill::BUFFER;
@@ -228,21 +229,31 @@ pub fn merge<K: Key>(
     }
 }
 
-/// Merges chunks in groups until at most [`FAN_IN`] are left; what is merged is removed.
+/// How many chunks each of `tasks` tasks may merge at once, so that all together open no more than a few dozen files.
+pub fn fan_in(tasks: usize) -> usize {
+    (2 * FAN_IN / tasks.max(1)).clamp(2, FAN_IN)
+}
+
+/// Merges chunks in groups until at most `fan_in` (at least 2) are left; what is merged is removed.
 pub fn collapse<K: Key>(
     mut chunks: Vec<Chunk<K>>,
+    fan_in: usize,
     temporary: Temporary<'_>,
+    cancel: &CancelFlag,
 ) -> Result<Vec<Chunk<K>>, LoadError> {
-    while chunks.len() > FAN_IN {
-        let mut larger = Vec::with_capacity(chunks.len().div_ceil(FAN_IN));
+    while chunks.len() > fan_in {
+        let mut larger = Vec::with_capacity(chunks.len().div_ceil(fan_in));
         let mut rest = chunks.into_iter();
         loop {
-            let group: Vec<Chunk<K>> = rest.by_ref().take(FAN_IN).collect();
+            let group: Vec<Chunk<K>> = rest.by_ref().take(fan_in).collect();
             if group.is_empty() {
                 break;
             }
             let mut writer = ChunkWriter::create(temporary)?;
-            merge(&group, temporary.storage, |piece| writer.write(piece))?;
+            merge(&group, temporary.storage, |piece| {
+                cancel.check()?;
+                writer.write(piece)
+            })?;
             larger.push(writer.finish());
             group
                 .into_iter()

@@ -11,7 +11,7 @@ use crate::build::{Build, Built};
 use crate::error::LoadError;
 use crate::input::{Compression, InputFile, InputOptions, SliceSource};
 use crate::memory::PeakMemory;
-use crate::options::LoadOptions;
+use crate::options::{LoadOptions, OnError};
 use crate::parse::{ParseOptions, Reject};
 use crate::pipeline::{Gathering, InputPlaces, Pipeline};
 use crate::progress::Phase;
@@ -58,7 +58,9 @@ pub fn load(
     });
     // A load that is refused must not touch the file of one that is under way.
     let reservation = store.begin_segment()?;
-    let rejects = Rejects::new(options.rejects.as_deref())?;
+    // Where nothing is left out, nothing is written: an older file stays.
+    let skips = options.on_error == OnError::Skip;
+    let rejects = Rejects::new(options.rejects.as_deref().filter(|_| skips))?;
     let storage = Arc::clone(store.storage());
     let directory = reservation.segment_path.replace('/', "-");
     let names = TemporaryNames::new(format!("{}/{directory}", manifest::TEMPORARY));
@@ -175,7 +177,7 @@ impl Load<'_> {
     ) -> Result<(NewSegment, Finishing), LoadError> {
         let Gathering { runs, prefixes, .. } = self.gather(source, places, parse, rejects)?;
         self.options.check_cancelled()?;
-        let mut runs = run::collapse(runs, self.temporary)?;
+        let mut runs = run::collapse(runs, self.temporary, &self.options.cancel)?;
         self.options.progress.set_phase(Phase::Number);
         let numbering = number::number(&mut runs, &self.context())?;
         self.clock.end(Phase::Number, &mut self.report);
@@ -223,7 +225,7 @@ impl Load<'_> {
         let report = &mut self.report;
         report.input_bytes = progress.read();
         report.statements = gathering.counts.statements;
-        report.fallback_statements = gathering.counts.fallback_lines;
+        report.fallback_lines = gathering.counts.fallback_lines;
         report.lenient_statements = gathering.counts.lenient;
         report.rejected_statements = gathering.counts.rejected;
         report.threads = std::mem::take(&mut gathering.threads);

@@ -14,8 +14,9 @@
 //! end of the input, or while a slow source (a pipe, a decompressor) is behind.
 //!
 //! An error in the input stops the load: no piece behind it is begun any more, pieces before it are parsed to their
-//! ends, and the error that comes first in the input is reported, whatever the threads' timing. Any other error
-//! ends everything at once.
+//! ends, and the error that comes first in the input is reported, whatever the threads' timing; of inputs that are
+//! read side by side (large ones that are compressed, Turtle or `TriG`, pipes), what has not been read when the first
+//! error is met is not looked at. Any other error ends everything at once.
 
 use crate::batch::Batch;
 use crate::error::LoadError;
@@ -34,6 +35,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Used batches that wait for reuse.
 const SPARE_BATCHES: usize = 64;
+/// A used batch whose arena has more is freed: twice what fills a batch of ordinary statements.
+const SPARE_ARENA_BYTES: usize = 2 << 20;
 /// A worker looks at the memory in use once in so many batches.
 const BATCHES_PER_LOOK: u64 = 256;
 
@@ -419,14 +422,16 @@ impl Shared<'_> {
     }
 
     fn fail(&self, error: LoadError) {
-        let in_input = self.pipeline.places.find(&error).is_some();
+        // Who was only told that there is nothing more to do must not end what others still have under way.
+        let ends_all =
+            self.pipeline.places.find(&error).is_none() && !matches!(error, LoadError::Stopped);
         self.lock_failures().push(error);
         self.stop.store(true, Ordering::Relaxed);
         // Who waits for a slow source must not wait any more; what was handed out already comes before the error.
         self.pipeline.source.stop();
         // After an error in the input, pieces before it are parsed to their ends: one of them may have another. Their
         // batches are still inserted, so that nobody waits at a full queue.
-        if !in_input {
+        if ends_all {
             self.queue.abort();
         }
     }
@@ -439,7 +444,8 @@ impl Shared<'_> {
     fn give_back(&self, mut batch: Batch) {
         batch.clear();
         let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
-        if spare.len() < SPARE_BATCHES {
+        // One that a huge literal has swollen goes back to the system.
+        if spare.len() < SPARE_BATCHES && batch.arena.capacity() <= SPARE_ARENA_BYTES {
             spare.push(batch);
         }
     }

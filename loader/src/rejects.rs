@@ -25,8 +25,10 @@ pub struct Rejects {
 
 struct State {
     file: Option<BufWriter<File>>,
-    /// By document, line and column.
+    /// By document, line and column; those whose line is not known by their number.
     first: BTreeMap<(u32, u64, u64), Reject>,
+    /// How many have no line.
+    without_line: u64,
 }
 
 impl Rejects {
@@ -44,6 +46,7 @@ impl Rejects {
             state: Mutex::new(State {
                 file,
                 first: BTreeMap::new(),
+                without_line: 0,
             }),
         })
     }
@@ -58,9 +61,14 @@ impl Rejects {
                 .and_then(|()| file.write_all(b"\n"))
                 .map_err(|error| self.error("write", error))?;
         }
+        let mut column = reject.column;
+        if reject.line == 0 {
+            state.without_line += 1;
+            column = state.without_line;
+        }
         state
             .first
-            .insert((reject.document, reject.line, reject.column), reject);
+            .insert((reject.document, reject.line, column), reject);
         if state.first.len() > SHOWN {
             state.first.pop_last();
         }
@@ -122,6 +130,15 @@ mod tests {
             lines,
             (1..=SHOWN as u64).map(|line| (1, line)).collect::<Vec<_>>()
         );
+    }
+
+    #[test]
+    fn those_without_a_line_are_all_shown() {
+        let rejects = Rejects::new(None).expect("no file");
+        for _ in 0..3 {
+            rejects.take(reject(1, 0, 0)).expect("no file");
+        }
+        assert_eq!(rejects.finish().expect("no file").len(), 3);
     }
 
     #[test]

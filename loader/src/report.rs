@@ -14,8 +14,8 @@ pub struct LoadReport {
     pub input_bytes: u64,
     /// Statements read, repeated ones included, rejected ones not.
     pub statements: u64,
-    /// Statements that the fast lexer left to the full parser.
-    pub fallback_statements: u64,
+    /// Lines of N-Triples and N-Quads that the fast lexer left to the full parser.
+    pub fallback_lines: u64,
     /// Statements kept by leniency alone.
     pub lenient_statements: u64,
     /// Statements left out because they were not valid.
@@ -124,10 +124,10 @@ impl fmt::Display for LoadReport {
         )?;
         writeln!(
             f,
-            "  terms {}, of them new {}; full parser {} statements, kept by leniency {}",
+            "  terms {}, of them new {}; full parser {} lines, kept by leniency {}",
             grouped(self.terms),
             grouped(self.terms_new),
-            grouped(self.fallback_statements),
+            grouped(self.fallback_lines),
             grouped(self.lenient_statements),
         )?;
         for reject in &self.first_rejects {

@@ -15,6 +15,7 @@
 mod tests;
 
 use crate::error::LoadError;
+use crate::options::CancelFlag;
 use crate::vocabulary::merge::{
     Head, MemorySource, MergedTerms, SortedVocabulary, merge, merge_annotations,
 };
@@ -26,6 +27,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The most sources that are merged at once.
 pub const FAN_IN: usize = 32;
+/// A merge looks whether it is to stop once in so many terms.
+const TERMS_PER_LOOK: u64 = 1 << 16;
 
 /// Hands out names for the temporary files of one load.
 #[derive(Debug)]
@@ -368,7 +371,11 @@ fn write_rows<const N: usize>(
 }
 
 /// Merges spilled runs in groups until at most [`FAN_IN`] are left.
-pub fn collapse(mut runs: Vec<Run>, temporary: Temporary<'_>) -> Result<Vec<Run>, LoadError> {
+pub fn collapse(
+    mut runs: Vec<Run>,
+    temporary: Temporary<'_>,
+    cancel: &CancelFlag,
+) -> Result<Vec<Run>, LoadError> {
     while runs.len() > FAN_IN {
         let mut larger = Vec::with_capacity(runs.len().div_ceil(FAN_IN));
         let mut rest = runs.into_iter();
@@ -377,7 +384,7 @@ pub fn collapse(mut runs: Vec<Run>, temporary: Temporary<'_>) -> Result<Vec<Run>
             match group.len() {
                 0 => break,
                 1 => larger.extend(group),
-                _ => larger.push(collapse_group(group, temporary)?),
+                _ => larger.push(collapse_group(group, temporary, cancel)?),
             }
         }
         runs = larger;
@@ -385,15 +392,19 @@ pub fn collapse(mut runs: Vec<Run>, temporary: Temporary<'_>) -> Result<Vec<Run>
     Ok(runs)
 }
 
-struct Collapse {
+struct Collapse<'a> {
+    cancel: &'a CancelFlag,
     writer: SpillWriter,
     maps: Vec<NumberWriter>,
     terms: u64,
 }
 
-impl MergedTerms for Collapse {
+impl MergedTerms for Collapse<'_> {
     fn term(&mut self, head: Head<'_>, roles: u8) -> Result<(), LoadError> {
         self.terms += 1;
+        if self.terms.is_multiple_of(TERMS_PER_LOOK) {
+            self.cancel.check()?;
+        }
         LoadError::check_term_count(self.terms)?;
         self.writer.push(head, roles)
     }
@@ -403,7 +414,11 @@ impl MergedTerms for Collapse {
     }
 }
 
-fn collapse_group(group: Vec<Run>, temporary: Temporary<'_>) -> Result<Run, LoadError> {
+fn collapse_group(
+    group: Vec<Run>,
+    temporary: Temporary<'_>,
+    cancel: &CancelFlag,
+) -> Result<Run, LoadError> {
     let Temporary { storage, names } = temporary;
     let (annotations, maps) = merge_annotations(group.iter().map(|run| run.terms.annotations()));
     let mut sources = Vec::with_capacity(group.len());
@@ -414,6 +429,7 @@ fn collapse_group(group: Vec<Run>, temporary: Temporary<'_>) -> Result<Run, Load
     }
     let path = names.next("terms");
     let mut sink = Collapse {
+        cancel,
         writer: SpillWriter::create(storage, &path)?,
         maps: writers,
         terms: 0,
@@ -425,6 +441,7 @@ fn collapse_group(group: Vec<Run>, temporary: Temporary<'_>) -> Result<Run, Load
     let mut named = RowWriter::<4>::create(temporary)?;
     let mut triple_terms = Vec::new();
     for (run, map) in group.into_iter().zip(sink.maps) {
+        cancel.check()?;
         let map = map.finish()?.take(storage)?;
         move_rows(&run.default, &map, &mut default, storage)?;
         move_rows(&run.named, &map, &mut named, storage)?;

@@ -31,25 +31,37 @@ pub fn base(order: Order) -> Order {
     }
 }
 
-/// Rows sorted in the base order (in its layout) -> the same rows sorted in `order`, in its layout.
-pub fn derive<K: Key>(rows: &[K], order: Order, widths: Widths, scratch: &mut Vec<K>) -> Vec<K> {
+/// Memory for rows while they are derived, to be used again: large blocks come from the system page by page, which costs
+/// about as much as sorting what is put into them.
+#[derive(Default)]
+pub struct Buffers<K> {
+    /// The rows.
+    pub keys: Vec<K>,
+    /// Overwritten by sorting.
+    pub scratch: Vec<K>,
+}
+
+/// Rows sorted in the base order (in its layout) -> the same rows sorted in `order`, in its layout, in `buffers.keys`.
+pub fn derive<K: Key>(rows: &[K], order: Order, widths: Widths, buffers: &mut Buffers<K>) {
+    let Buffers { keys, scratch } = buffers;
     let base = base(order);
+    keys.clear();
     if order == base {
-        return rows.to_vec();
+        keys.extend_from_slice(rows);
+        return;
     }
     let repack = Repack::new(base, order, widths);
-    let mut keys: Vec<K> = rows.iter().map(|row| repack.apply(*row)).collect();
+    keys.extend(rows.iter().map(|row| repack.apply(*row)));
     let target = fields(order, widths);
     if keys.len() <= SMALL {
         keys.sort_unstable();
     } else if order.columns()[0] == base.columns()[0] {
-        sort_within_first(&mut keys, scratch, &target);
+        sort_within_first(keys, scratch, &target);
     } else {
         for field in target[..columns_to_sort(order)].iter().rev() {
-            by_digits(&mut keys, scratch, field.shift, field.bits);
+            by_digits(keys, scratch, field.shift, field.bits);
         }
     }
-    keys
 }
 
 /// How many leading columns must be sorted by, given rows in the base order: the columns behind them
@@ -106,6 +118,10 @@ fn by_digits<K: Key>(keys: &mut Vec<K>, scratch: &mut Vec<K>, shift: u32, bits: 
 
 /// One pass: moves all rows to their places by one digit. Does nothing, and says so, if all rows have the same.
 fn scatter<K: Key>(from: &[K], to: &mut [K], shift: u32, bits: u32) -> bool {
+    assert!(
+        u32::try_from(from.len()).is_ok(),
+        "counters have 32 bits: larger sets are sorted in parts"
+    );
     let mask = mask(bits);
     let mut next = [0_u32; 1 << DIGIT_BITS];
     for key in from {
@@ -176,12 +192,13 @@ mod tests {
             sort(&mut keys, &mut Vec::new(), widths.total());
             assert_eq!(keys, expected, "seed {seed}");
             keys.dedup();
+            let mut buffers = Buffers::default();
             for order in orders.iter().copied() {
                 let repack = Repack::new(base, order, widths);
                 let mut expected: Vec<K> = keys.iter().map(|key| repack.apply(*key)).collect();
                 expected.sort_unstable();
-                let derived = derive(&keys, order, widths, &mut Vec::new());
-                assert!(derived == expected, "order {order:?}, seed {seed}");
+                derive(&keys, order, widths, &mut buffers);
+                assert!(buffers.keys == expected, "order {order:?}, seed {seed}");
             }
         }
     }

@@ -455,14 +455,19 @@ fn lenient_keeps_what_fits_the_grammar() {
 /// Triple terms nested beyond all measure are refused, not followed until the stack ends.
 #[test]
 fn deeply_nested_triple_terms_are_refused() {
-    let open = "<<( <http://a/s> <http://a/p> ".repeat(100_000);
-    let close = " )>>".repeat(100_000);
-    let text = format!("<http://a/s> <http://a/p> {open}<http://a/o>{close} .\n");
-    let mut collector = Collector::skipping();
-    let options = ParseOptions::default();
-    parse_bytes(text.as_bytes(), Format::NTriples, options, &mut collector).unwrap();
-    assert!(collector.quads.is_empty());
-    assert!(collector.rejects[0].reason.contains("nested more than"));
+    for depth in [65, 100_000] {
+        let open = "<<( <http://a/s> <http://a/p> ".repeat(depth);
+        let close = " )>>".repeat(depth);
+        // What looks like the beginning of a comment, and is not.
+        for subject in ["<http://a/s>", "<http://a/s#>", "<http://a#/s>"] {
+            let text = format!("{subject} <http://a/p> {open}<http://a/o>{close} .\n");
+            let mut collector = Collector::skipping();
+            let options = ParseOptions::default();
+            parse_bytes(text.as_bytes(), Format::NTriples, options, &mut collector).unwrap();
+            assert!(collector.quads.is_empty());
+            assert!(collector.rejects[0].reason.contains("nested more than"));
+        }
+    }
 }
 
 /// More predicates, languages and datatypes than any cache has places for.

@@ -6,7 +6,7 @@
 
 mod common;
 
-use common::{Collector, parse_inputs};
+use common::{Collector, parse_inputs, say};
 use oxrdf::NamedNode;
 use quadrille_loader::input::{InputFile, InputOptions};
 use quadrille_loader::parse::ParseOptions;
@@ -67,7 +67,7 @@ fn statements(path: &Path, slice_size: usize) -> (Result<u64, String>, bool) {
 #[test]
 fn counts_are_as_published() {
     let Some(root) = std::env::var_os("QUADRILLE_REAL_DATA").map(PathBuf::from) else {
-        println!("skipped: QUADRILLE_REAL_DATA does not name a folder of files and their counts");
+        say("skipped: QUADRILLE_REAL_DATA does not name a folder of files and their counts");
         return;
     };
     let index = std::fs::read_to_string(root.join("INDEX.md")).expect("an INDEX.md");
@@ -100,10 +100,10 @@ fn counts_are_as_published() {
             }
         }
     }
-    println!(
-        "{passed} passed, {} failed, {missing} files not there",
+    say(&format!(
+        "published files: {passed} passed, {} failed, {missing} files not there",
         failures.len()
-    );
+    ));
     assert!(failures.is_empty(), "\n{}", failures.join("\n"));
     assert!(passed > 0);
 }

@@ -5,7 +5,7 @@
 
 mod common;
 
-use common::{Collector, parse_inputs};
+use common::{Collector, parse_inputs, say};
 use oxrdf::dataset::CanonicalizationAlgorithm;
 use oxrdf::vocab::rdf;
 use oxrdf::{Dataset, NamedNode, NamedNodeRef, Quad, Term, TermRef};
@@ -142,7 +142,7 @@ fn run(root: &Path, test: &Test, slice_size: usize) -> Result<(), String> {
 
 fn suite(suites: &[&str]) {
     let Some(root) = std::env::var_os("W3C_RDF_TESTS").map(PathBuf::from) else {
-        println!("skipped: W3C_RDF_TESTS does not name a copy of the W3C's rdf-tests");
+        say("skipped: W3C_RDF_TESTS does not name a copy of the W3C's rdf-tests");
         return;
     };
     let mut failures = String::new();
@@ -150,7 +150,7 @@ fn suite(suites: &[&str]) {
         let (mut passed, mut failed, mut excluded) = (0, 0, 0);
         for test in tests(&root, suite) {
             if let Some((_, reason)) = EXCLUDED.iter().find(|(name, _)| *name == test.name) {
-                println!("{suite}: {} excluded: {reason}", test.name);
+                say(&format!("{suite}: {} excluded: {reason}", test.name));
                 excluded += 1;
                 continue;
             }
@@ -166,7 +166,9 @@ fn suite(suites: &[&str]) {
                 }
             }
         }
-        println!("{suite}: {passed} passed, {failed} failed, {excluded} excluded");
+        say(&format!(
+            "{suite}: {passed} passed, {failed} failed, {excluded} excluded"
+        ));
         assert!(passed > 0, "{suite}: no test found");
     }
     assert!(failures.is_empty(), "\n{failures}");

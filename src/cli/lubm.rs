@@ -117,8 +117,8 @@ pub struct Bench {
     #[arg(long, value_name = "N", default_value_t = 5)]
     warm: usize,
     /// Threads of the load; by default as many as there are cores.
-    #[arg(long, value_name = "N")]
-    threads: Option<NonZero<usize>>,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: Option<u16>,
     /// Memory of the load. By default half of what is free.
     #[arg(long, value_name = "SIZE", value_parser = size::memory)]
     memory: Option<u64>,
@@ -131,7 +131,7 @@ impl Bench {
     fn run(self) -> Result<(), Failure> {
         let mut load = LoadOptions::default();
         if let Some(threads) = self.threads {
-            load.threads = threads.get();
+            load.threads = usize::from(threads);
         }
         if let Some(memory) = self.memory {
             load.memory = memory;

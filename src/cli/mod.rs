@@ -11,6 +11,7 @@ mod size;
 mod verify;
 
 use clap::{Args, Parser, Subcommand};
+use quadrille::load::LoadError;
 use quadrille::model::NamedNode;
 use quadrille::{Store, StoreError};
 use std::error::Error;
@@ -124,6 +125,10 @@ fn chain(failure: &(dyn Error + 'static)) -> String {
 }
 
 fn is_broken_pipe(failure: &(dyn Error + 'static)) -> bool {
+    // A load that could not write its rejects has loaded nothing: that is a failure, whoever reads them.
+    if failure.is::<LoadError>() {
+        return false;
+    }
     let mut cause = Some(failure);
     while let Some(error) = cause {
         if let Some(io) = error.downcast_ref::<std::io::Error>() {

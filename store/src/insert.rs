@@ -247,7 +247,8 @@ impl<'a> Naming<'a> {
 }
 
 fn fresh(kind: Kind, next: &mut u64) -> Result<TermId> {
-    if *next > PAYLOAD_MAX {
+    // The number behind the last one must be a number too: manifests and files say where ranges end.
+    if *next >= PAYLOAD_MAX {
         return Err(StoreError::Limit {
             what: format!("too many terms of kind {kind:?}"),
             limit: PAYLOAD_MAX,

@@ -339,6 +339,17 @@ impl Manifest {
         Ok(())
     }
 
+    /// Refuses a store that has logs: the format knows them, but this program does not replay them,
+    /// and without their commits answers would be wrong.
+    pub(crate) fn refuse_logs(&self, storage: &dyn Storage) -> Result<()> {
+        self.logs.first().map_or(Ok(()), |log| {
+            Err(StoreError::NotAStore {
+                path: storage.display(&log.path),
+                reason: "a log of commits, which this program does not read".to_owned(),
+            })
+        })
+    }
+
     /// The files with their lengths, where these are fixed.
     fn files(&self) -> impl Iterator<Item = (&str, Option<u64>)> {
         let dictionaries = self.dictionaries.iter().map(|d| (&d.path, Some(d.bytes)));

@@ -10,7 +10,7 @@
 
 pub mod terms;
 
-use crate::error::Result;
+use crate::error::{Result, StoreError};
 use crate::id::TermId;
 use crate::index::{ColumnMask, Columns, Cursor, OrderCursor};
 use crate::io::Storage;
@@ -325,16 +325,19 @@ impl Snapshot {
         let (prefix, length) = pattern
             .prefix_in(order)
             .expect("that is what it was chosen for");
-        let (mut inserted, mut deleted) = (0, 0);
+        let (mut inserted, mut deleted) = (0_u64, 0_u64);
         for layer in &self.state.layers {
             inserted += layer.count(order, false, &prefix[..length])?;
             deleted += layer.count(order, true, &prefix[..length])?;
         }
-        assert!(
-            deleted <= inserted,
-            "layers delete only what older ones show"
-        );
-        Ok(inserted - deleted)
+        // Files can be whole and still contradict one another; `verify` says which.
+        inserted
+            .checked_sub(deleted)
+            .ok_or_else(|| StoreError::Damaged {
+                path: self.state.storage.display(""),
+                offset: 0,
+                reason: format!("{deleted} quads deleted of {inserted} inserted ({pattern:?})"),
+            })
     }
 
     /// Whether a quad is in the store.

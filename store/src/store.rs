@@ -111,9 +111,10 @@ impl Store {
 impl Store {
     /// A store in any storage.
     pub fn with_storage(storage: Arc<dyn Storage>, mode: Mode) -> Result<Self> {
-        if mode == Mode::Create {
-            // A directory that is somebody else's is refused before a lock file appears in it.
-            Manifest::load(&*storage)?;
+        if mode != Mode::ReadOnly && Manifest::load(&*storage)?.is_none() && mode == Mode::Write {
+            // A directory that is somebody else's is refused before a lock file appears in it, or a
+            // file of that name is written over.
+            return Err(no_store(&*storage));
         }
         let lock = match mode {
             Mode::Create | Mode::Write => Some(storage.lock()?),
@@ -123,7 +124,13 @@ impl Store {
             Mode::ReadOnly => open_beside_writer(&storage, None)?,
             Mode::Create | Mode::Write => {
                 let manifest = match Manifest::load(&*storage)? {
-                    Some(manifest) => manifest,
+                    Some(manifest) => {
+                        // Whoever put it there may have died, or failed, before this was done; what
+                        // is taken as stored from now on, and what is removed as left over, relies
+                        // on it.
+                        storage.sync_directory("")?;
+                        manifest
+                    }
                     None if mode == Mode::Create => {
                         let manifest = Manifest::new();
                         manifest.store(&*storage)?;
@@ -186,7 +193,7 @@ impl Store {
         }
         let before = self.current().clone();
         let now = open_beside_writer(&self.inner.storage, Some(&before))?;
-        let changed = now.manifest.generation > before.manifest.generation;
+        let changed = is_newer(&now, &before);
         // Another thread may have refreshed further meanwhile.
         self.show(now);
         Ok(changed)
@@ -334,7 +341,7 @@ impl Store {
     /// Shows a newer state to the snapshots that are taken from now on.
     fn show(&self, mut next: Current) {
         let mut current = self.current();
-        if next.manifest.generation > current.manifest.generation {
+        if is_newer(&next, &current) {
             std::mem::swap(&mut *current, &mut next);
         }
         // What was shown before is dropped after the lock: it may take time to unmap its files.
@@ -345,6 +352,13 @@ impl Store {
     fn current(&self) -> MutexGuard<'_, Current> {
         lock(&self.inner.current)
     }
+}
+
+/// Whether a state replaces another one: a later one of the same store, or one of another store that
+/// took its place.
+fn is_newer(next: &Current, current: &Current) -> bool {
+    let (next, current) = (&next.manifest, &current.manifest);
+    next.store != current.store || next.generation > current.generation
 }
 
 /// A panic while one of these was held leaves nothing half done: each is changed by one assignment.
@@ -439,6 +453,7 @@ fn open_current(
         offset: 0,
         reason: reason.to_owned(),
     };
+    manifest.refuse_logs(&**storage)?;
     let mut layers = Vec::with_capacity(manifest.segments.len());
     for entry in &manifest.segments {
         layers.push(Layer::Segment(
@@ -540,6 +555,9 @@ fn open_beside_writer(storage: &Arc<dyn Storage>, before: Option<&Current>) -> R
         let Some(manifest) = Manifest::load(&**storage)? else {
             return Err(no_store(&**storage));
         };
+        // Of another store that took the place of this one nothing is known, whatever its files are
+        // called.
+        let before = before.filter(|before| before.manifest.store == manifest.store);
         if let Some(before) = before
             && before.manifest.generation == manifest.generation
         {

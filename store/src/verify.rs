@@ -154,9 +154,8 @@ pub fn verify(storage: &dyn Storage) -> Report {
             report.bytes += bytes;
         }
     }
-    if let Err(error) = manifest.check_files(storage) {
-        report.note(error);
-    }
+    report.try_or_note(manifest.check_files(storage));
+    report.try_or_note(manifest.refuse_logs(storage));
     let references = References::open(storage, &manifest, &mut report);
     let mut segments: Vec<OpenSegment> = Vec::new();
     for entry in &manifest.segments {

@@ -5,6 +5,9 @@ mod support;
 
 use oxrdf::vocab::xsd;
 use oxrdf::{BaseDirection, BlankNode, GraphName, Literal, NamedNode, Term, Triple};
+use quadrille_store::id::PAYLOAD_MAX;
+use quadrille_store::io::memory::MemoryStorage;
+use quadrille_store::manifest::Manifest;
 use quadrille_store::snapshot::terms::TermParts;
 use quadrille_store::{Kind, Mode, Quad, Result, Snapshot, Store, StoreError, TermId, TermKey};
 use std::collections::BTreeSet;
@@ -21,7 +24,7 @@ fn terms() -> Vec<Term> {
     for name in ["", "a", "b", "ü", "a/b#c", "日本"] {
         terms.push(iri(name).into());
         terms.push(Literal::new_simple_literal(name).into());
-        for tag in ["en", "de", "de-ch-1996"] {
+        for tag in ["en", "de", "de-ch-1996", "a--b"] {
             terms.push(Literal::new_language_tagged_literal_unchecked(name, tag).into());
             for direction in [BaseDirection::Ltr, BaseDirection::Rtl] {
                 terms.push(
@@ -352,5 +355,32 @@ fn deeply_nested_triple_terms_are_refused_and_not_a_stack_overflow() -> Result<(
         Err(StoreError::Limit { .. })
     ));
     assert_eq!(store.snapshot().len(), 1);
+    Ok(())
+}
+
+#[test]
+fn the_end_of_the_numbers_is_an_error_and_not_a_panic() -> Result<()> {
+    for is_blank in [false, true] {
+        let storage = MemoryStorage::new();
+        Store::with_storage(Arc::new(storage.clone()), Mode::Create)?;
+        let mut manifest = Manifest::load(&storage)?.expect("a store").successor();
+        manifest.next_ordinals.iri = PAYLOAD_MAX - 4;
+        manifest.next_blank = PAYLOAD_MAX - 1;
+        manifest.store(&storage).expect("memory takes it");
+        let store = Store::with_storage(Arc::new(storage), Mode::Write)?;
+        let object = |name: &str| -> Term {
+            if is_blank {
+                BlankNode::new_unchecked(name).into()
+            } else {
+                iri(name).into()
+            }
+        };
+        // One object fits; the other terms are two IRIs.
+        store.insert_quads([quad(&object("first"))])?;
+        let refused = store.insert_quads([quad(&object("second")), quad(&object("third"))]);
+        assert!(matches!(refused, Err(StoreError::Limit { .. })));
+        assert_eq!(store.snapshot().len(), 1);
+        assert!(store.verify().is_sound());
+    }
     Ok(())
 }

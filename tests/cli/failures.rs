@@ -404,3 +404,27 @@ fn messages_that_nobody_takes_stop_no_load() {
         .expect("the program starts");
     assert_eq!(output.status.code(), Some(1));
 }
+
+#[test]
+fn a_rejects_file_that_nobody_reads_any_more_stops_the_load() {
+    let scratch = Scratch::with_small_store();
+    scratch.write("bad.nt", "no statement\n".repeat(10_000));
+    let mut load = scratch
+        .command(&[
+            "load",
+            "--store",
+            "s",
+            "--on-error",
+            "skip",
+            "--rejects",
+            "/dev/stdout",
+            "bad.nt",
+        ])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the program starts");
+    drop(load.stdout.take());
+    let status = load.wait().expect("it ends");
+    assert_eq!(status.code(), Some(1));
+}

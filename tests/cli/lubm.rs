@@ -111,6 +111,8 @@ fn the_benchmark_checks_its_answers() {
         scratch.quads("bench/store"),
         report["quads"].as_u64().expect("a number")
     );
+    // A second run into the same store would measure something else.
+    scratch.run(&arguments).fails(&["has quads already"]);
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! Tests of chunks: reading, merging and collapsing against a `BTreeSet`.
 
-use super::{Chunk, PIECE_ROWS, collapse, merge};
+use super::{Chunk, PIECE_ROWS, collapse, fan_in, merge};
 use crate::key::Key;
+use crate::options::CancelFlag;
 use crate::run::{FAN_IN, Temporary, TemporaryNames};
 use quadrille_store::io::Storage;
 use quadrille_store::io::memory::MemoryStorage;
@@ -63,8 +64,10 @@ fn check<K: Key + Debug>(lengths: &[u64], limit: u64) {
             merged
         };
         assert!(merged(&chunks) == expected, "{what}");
-        let chunks = collapse(chunks, temporary).expect("merges");
-        assert!(chunks.len() <= FAN_IN, "{} left of {what}", chunks.len());
+        // The least, the most, and what a task has among several.
+        let fan_in = [2, FAN_IN, fan_in(6)][in_memory];
+        let chunks = collapse(chunks, fan_in, temporary, &CancelFlag::default()).expect("merges");
+        assert!(chunks.len() <= fan_in, "{} left of {what}", chunks.len());
         assert!(merged(&chunks) == expected, "{what}, collapsed");
         assert!(storage.list("").expect("lists").len() <= chunks.len());
         for chunk in chunks {

@@ -17,6 +17,7 @@
 
 pub mod decompress;
 pub mod discover;
+mod relay;
 pub mod slices;
 pub mod source;
 pub(crate) mod terse_cutter;

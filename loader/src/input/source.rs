@@ -7,6 +7,7 @@
 
 use crate::error::{LoadError, Result};
 use crate::input::decompress::{Decompressing, SNIFF_BYTES, sniff};
+use crate::input::relay::Relay;
 use crate::input::slices::{LineCutter, Origin, Pool, RangeFile, Slice};
 use crate::input::terse_cutter::{Beginning, TerseCutter};
 use crate::input::{Compression, Format, InputFile, InputOptions, Location};
@@ -315,10 +316,17 @@ impl SliceSource {
             Location::Stdin => (input.compression, Box::new(std::io::stdin())),
             Location::Reader(_, reader) => (input.compression, reader),
         };
-        let progress = Arc::clone(&self.progress);
-        let reader = Box::new(Decompressing::new(&name, compression, stored, progress));
         let small = stored_length.is_some_and(|length| length <= SMALL_INPUT_BYTES);
         let can_be_cut = input.format.is_line_based() || input.format.is_terse();
+        let stored = if can_be_cut || stored_length.is_some() {
+            stored
+        } else {
+            // A worker will read it, and must not wait in it when the load is stopped.
+            let relay = Relay::start(stored, self.stopped.clone());
+            Box::new(relay.map_err(|error| LoadError::io(&name, "start a reader thread", error))?)
+        };
+        let progress = Arc::clone(&self.progress);
+        let reader = Box::new(Decompressing::new(&name, compression, stored, progress));
         if small || !can_be_cut {
             return Ok(Opened::Document(Document {
                 origin,

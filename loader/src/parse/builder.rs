@@ -24,6 +24,10 @@ const ANNOTATION_SLOTS: usize = 256;
 /// A batch whose arena has this many bytes is full, however few its statements are.
 const ARENA_LIMIT_BYTES: usize = 1 << 20;
 
+/// A statement of which more would be written into the arena is refused.
+const STATEMENT_LIMIT_BYTES: usize = if cfg!(test) { 1 << 20 } else { 3 << 30 };
+const _: () = assert!(STATEMENT_LIMIT_BYTES + 2 * ARENA_LIMIT_BYTES < u32::MAX as usize);
+
 const XSD_STRING: &[u8] = b"http://www.w3.org/2001/XMLSchema#string";
 
 #[derive(Clone, Copy, Default)]
@@ -320,10 +324,8 @@ impl BatchBuilder {
     }
 
     /// Adds a statement that another parser made.
-    pub(crate) fn quad(&mut self, document: u32, quad: QuadRef<'_>) -> Result<(), TooDeep> {
-        if let TermRef::Triple(triple) = quad.object {
-            check_depth(triple.object.as_ref(), 1)?;
-        }
+    pub(crate) fn quad(&mut self, document: u32, quad: QuadRef<'_>) -> Result<(), Unfit> {
+        check(quad)?;
         let subject = self.node(document, quad.subject);
         let predicate = self.iri(quad.predicate.as_str().as_bytes());
         let object = self.term(document, quad.object);
@@ -343,7 +345,7 @@ impl BatchBuilder {
         }
     }
 
-    /// Recursion is bounded by [`check_depth`].
+    /// Recursion is bounded by [`check`].
     fn term(&mut self, document: u32, term: TermRef<'_>) -> u32 {
         match term {
             TermRef::NamedNode(node) => self.iri(node.as_str().as_bytes()),
@@ -382,17 +384,43 @@ impl BatchBuilder {
     }
 }
 
-/// Triple terms nested deeper than [`triple_term::DEPTH_MAX`].
-#[derive(Debug)]
-pub(crate) struct TooDeep;
+/// Why a valid statement is not taken.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Unfit {
+    /// Triple terms nested deeper than [`triple_term::DEPTH_MAX`].
+    #[error("triple terms are nested more than {} deep", triple_term::DEPTH_MAX)]
+    TooDeep,
+    /// More bytes than places in an arena, which have 32 bits, may safely count.
+    #[error("the statement's terms have more than {STATEMENT_LIMIT_BYTES} bytes")]
+    TooLarge,
+}
 
-fn check_depth(mut object: TermRef<'_>, mut depth: u8) -> Result<(), TooDeep> {
+/// Whether a statement can be put into a batch.
+pub(crate) fn check(quad: QuadRef<'_>) -> Result<(), Unfit> {
+    let node = |node: NamedOrBlankNodeRef<'_>| match node {
+        NamedOrBlankNodeRef::NamedNode(node) => node.as_str().len(),
+        NamedOrBlankNodeRef::BlankNode(node) => node.as_str().len(),
+    };
+    let mut bytes = node(quad.subject) + quad.predicate.as_str().len();
+    let mut depth = 0;
+    let mut object = quad.object;
     while let TermRef::Triple(triple) = object {
         depth += 1;
-        if depth > triple_term::DEPTH_MAX {
-            return Err(TooDeep);
+        if depth > usize::from(triple_term::DEPTH_MAX) {
+            return Err(Unfit::TooDeep);
         }
+        bytes += node(triple.subject.as_ref()) + triple.predicate.as_str().len();
         object = triple.object.as_ref();
+    }
+    bytes += match object {
+        TermRef::NamedNode(node) => node.as_str().len(),
+        TermRef::BlankNode(node) => node.as_str().len(),
+        TermRef::Literal(literal) => literal.value().len() + literal.datatype().as_str().len(),
+        TermRef::Triple(_) => unreachable!("the loop ends at another term"),
+    };
+    // A triple term repeats the bytes of all that are inside it.
+    if bytes * (depth + 1) > STATEMENT_LIMIT_BYTES {
+        return Err(Unfit::TooLarge);
     }
     Ok(())
 }

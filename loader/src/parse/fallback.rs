@@ -5,7 +5,9 @@
 //! that is no number); what the grammar of IRIs forbids (spaces, controls, `<>"{}|^` and `` ` ``) stays
 //! refused, since such an IRI could not be written back.
 
+use crate::parse::builder;
 use crate::triple_term;
+use memchr::memchr;
 use oxrdf::{GraphName, NamedOrBlankNode, Quad, Term};
 use oxttl::{NQuadsParser, NTriplesParser, TurtleSyntaxError};
 
@@ -40,6 +42,17 @@ pub(crate) fn parse_line(
             ),
         });
     }
+    let accepted = accept(line, with_graph, lenient)?;
+    for quad in &accepted.quads {
+        builder::check(quad.as_ref()).map_err(|unfit| Refused {
+            column: 1,
+            reason: unfit.to_string(),
+        })?;
+    }
+    Ok(accepted)
+}
+
+fn accept(line: &[u8], with_graph: bool, lenient: bool) -> Result<Accepted, Refused> {
     match parse(line, with_graph, false) {
         Ok(quads) => Ok(Accepted {
             quads,
@@ -111,6 +124,8 @@ fn nests_too_deep(line: &[u8]) -> bool {
                 depth += 1;
                 at += 2;
             }
+            // An IRI, with its `#` and whatever else means something outside.
+            b'<' => at += memchr(b'>', &line[at..]).unwrap_or(line.len()),
             b'#' => break,
             _ => {}
         }
@@ -162,4 +177,24 @@ fn iri_fits(iri: &str) -> bool {
                 b'<' | b'>' | b'"' | b'{' | b'}' | b'|' | b'^' | b'`' | b'\\'
             )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A triple term holds the bytes of all inside it once more: together they may not outgrow an arena.
+    #[test]
+    fn triple_terms_that_multiply_a_long_literal_are_refused() {
+        let line = |depth: usize| {
+            let open = "<<( <u:s> <u:p> ".repeat(depth);
+            let close = " )>>".repeat(depth);
+            let literal = "x".repeat(100_000);
+            format!("<u:s> <u:p> {open}\"{literal}\"{close} .\n")
+        };
+        // The limit is lowered to 1 MiB for tests.
+        assert!(parse_line(line(9).as_bytes(), false, false).is_ok());
+        let refused = parse_line(line(10).as_bytes(), false, false).expect_err("too large");
+        assert!(refused.reason.contains("bytes"), "{}", refused.reason);
+    }
 }

@@ -266,7 +266,7 @@ impl StatementParser {
                 for quad in &accepted.quads {
                     self.builder
                         .quad(slice.document(), quad.as_ref())
-                        .expect("the fallback checked the depth");
+                        .expect("the fallback checked it");
                 }
                 counts.statements += accepted.quads.len() as u64;
                 if accepted.leniently {

@@ -174,13 +174,8 @@ impl Run<'_> {
             let reason = format!("an IRI has characters that no IRI may have: {quad}");
             return self.reject(0, 0, reason);
         }
-        if self
-            .parser
-            .builder
-            .quad(self.document, quad.as_ref())
-            .is_err()
-        {
-            return self.reject(0, 0, "triple terms are nested too deeply".to_owned());
+        if let Err(unfit) = self.parser.builder.quad(self.document, quad.as_ref()) {
+            return self.reject(0, 0, unfit.to_string());
         }
         self.counts.statements += 1;
         if self.parser.builder.is_full() {

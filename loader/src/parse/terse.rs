@@ -225,9 +225,8 @@ impl Run<'_> {
             return self.reject(0, 0, reason, Vec::new());
         }
         let added = self.parser.builder.quad(self.document, quad.as_ref());
-        if added.is_err() {
-            let reason = "triple terms are nested too deeply".to_owned();
-            return self.reject(0, 0, reason, Vec::new());
+        if let Err(unfit) = added {
+            return self.reject(0, 0, unfit.to_string(), Vec::new());
         }
         self.counts.statements += 1;
         if self.parser.builder.is_full() {

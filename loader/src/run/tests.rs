@@ -4,6 +4,7 @@ use super::{
     FAN_IN, Gathered, NumberWriter, Rows, Run, Temporary, TemporaryNames, Terms, collapse, remove,
 };
 use crate::batch::Batch;
+use crate::options::CancelFlag;
 use crate::vocabulary::LocalId;
 use crate::vocabulary::merge::SortedTerms;
 use crate::vocabulary::spill::SpilledSource;
@@ -181,7 +182,7 @@ fn merged_runs_say_what_the_runs_said() {
             expected.extend(lines_of_run);
             runs.push(run);
         }
-        let collapsed = collapse(runs, temporary).expect("merges");
+        let collapsed = collapse(runs, temporary, &CancelFlag::default()).expect("merges");
         assert!(
             collapsed.len() <= FAN_IN,
             "{} runs left of {count}",

@@ -41,6 +41,9 @@ const FREE: u64 = u64::MAX;
 /// Terms are looked up in groups of this many, see the module's head.
 const GROUP: usize = 32;
 
+/// What an annotation takes beside its bytes: a box in the list, a box and a number in a table that is half full.
+const ANNOTATION_OVERHEAD: usize = 16 + 2 * 24 + 2 * 16;
+
 #[derive(Clone, Copy)]
 struct Entry {
     place: u64,
@@ -65,6 +68,8 @@ pub struct PartialVocabulary {
     bytes: Vec<u8>,
     annotations: Vec<Box<[u8]>>,
     annotation_ids: HashMap<Box<[u8]>, u32>,
+    /// Bytes that annotations take, about.
+    annotation_memory: usize,
     /// Scratch: annotation of the batch -> annotation here.
     annotation_map: Vec<u32>,
 }
@@ -84,6 +89,7 @@ impl PartialVocabulary {
             bytes: Vec::new(),
             annotations: vec![Box::default()],
             annotation_ids: HashMap::from_iter([(Box::default(), 0)]),
+            annotation_memory: 0,
             annotation_map: Vec::new(),
         }
     }
@@ -100,7 +106,10 @@ impl PartialVocabulary {
 
     /// Bytes of memory in use.
     pub fn memory(&self) -> usize {
-        self.slots.len() * 8 + self.entries.len() * size_of::<Entry>() + self.bytes.len()
+        self.slots.len() * 8
+            + self.entries.len() * size_of::<Entry>()
+            + self.bytes.len()
+            + self.annotation_memory
     }
 
     /// The annotations that entries name, in no order; the first is empty.
@@ -222,6 +231,7 @@ impl PartialVocabulary {
             bytes,
             annotations: self.annotations,
             annotation_ids: HashMap::new(),
+            annotation_memory: self.annotation_memory,
             annotation_map: Vec::new(),
         }
     }
@@ -305,6 +315,7 @@ impl PartialVocabulary {
                 let id = self.annotations.len() as u32;
                 self.annotations.push(annotation.clone());
                 self.annotation_ids.insert(annotation.clone(), id);
+                self.annotation_memory += 2 * annotation.len() + ANNOTATION_OVERHEAD;
                 id
             });
             self.annotation_map.push(id);

@@ -444,3 +444,26 @@ fn ranges_cover_everything_and_keep_equal_terms_together() {
         }
     }
 }
+
+/// Data may have a datatype of its own for every literal: the budget must see them.
+#[test]
+fn annotations_count_as_memory() {
+    let memory_of = |annotations: u32| {
+        let mut batch = Batch::default();
+        batch.clear();
+        for number in 0..1000 {
+            let datatype = format!("^http://example.org/{:0900}", number % annotations);
+            let annotation = batch.annotation(datatype.as_bytes());
+            batch.push_arena(
+                Kind::Literal,
+                &[format!("{number:04}").as_bytes()],
+                annotation,
+            );
+        }
+        let mut vocabulary = PartialVocabulary::new();
+        vocabulary.intern(&batch, &mut Vec::new());
+        assert_eq!(vocabulary.len(), 1000);
+        vocabulary.memory()
+    };
+    assert!(memory_of(1000) > memory_of(1) + 999 * 900);
+}

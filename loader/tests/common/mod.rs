@@ -15,6 +15,12 @@ use quadrille_loader::triple_term::{self, Part};
 use quadrille_store::{Kind, TermId, inline};
 use std::io::Cursor;
 
+/// Says something that is to be seen even of a test that passes: the test harness keeps only what `println!` prints.
+pub fn say(line: &str) {
+    use std::io::Write;
+    writeln!(std::io::stderr(), "{line}").expect("standard error takes a line");
+}
+
 /// Collects statements and rejects.
 #[derive(Default, Debug)]
 pub struct Collector {

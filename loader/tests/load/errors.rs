@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, Instant};
 
 const GOOD: &str = "<u:s> <u:p> \"o\" .";
 /// Refused in different ways, at different columns.
@@ -188,6 +189,67 @@ fn the_first_error_of_a_large_file_is_told() {
     check_store(&store, &quads);
 }
 
+/// A worker that waits for a slow input when an error is met goes away; it must not take with it the one that is
+/// still busy with what comes before the error.
+#[test]
+fn a_worker_that_waits_does_not_hide_an_earlier_error() {
+    let directory = tempfile::tempdir().expect("a directory");
+    // Two slices: the first has its error at its end, the second in its middle.
+    let mut text = String::new();
+    let bad_lines = [17_000, 28_000];
+    for line in 1..=36_000 {
+        if bad_lines.contains(&line) {
+            writeln!(text, "{}", BAD[0]).unwrap();
+        } else {
+            writeln!(text, "<u:s{line:010}> <u:p{line:010}> <u:o{line:010}> .").unwrap();
+        }
+    }
+    assert!(text.len() > 3 << 19 && text.len() < 2 << 20);
+    let path = write(directory.path(), "large.nq", text);
+    let expected = refusal(&path.display().to_string(), 17_000, BAD[0]);
+    let (store, quads) = store_with_data();
+    let (_nobody_sends, never): (Sender<()>, Receiver<()>) = channel();
+    let mut inputs = inputs(std::slice::from_ref(&path));
+    let wait = move || {
+        never.recv().expect_err("nobody sends");
+    };
+    let mut slow = reader_before(wait, "");
+    slow.document = 1;
+    inputs.push(slow);
+    // Three parsers, which hand on all that they parse: one for each slice, and one that waits.
+    let options = LoadOptions {
+        inserters: Some(1),
+        help: false,
+        ..options(4)
+    };
+    let error = load(&store, inputs, &options).expect_err("bad");
+    assert_eq!(error.to_string(), expected);
+    check_store(&store, &quads);
+}
+
+/// In every format: some are read by a thread of their own, some by the parser.
+#[test]
+fn a_load_that_waits_for_its_input_can_be_cancelled() {
+    let (store, quads) = store_with_data();
+    for format in Format::ALL {
+        let (_nobody_sends, never): (Sender<()>, Receiver<()>) = channel();
+        let options = options(2);
+        let cancel = options.cancel.clone();
+        // Once it waits; if that is of no use, the load ends by itself some time.
+        let wait = move || {
+            cancel.cancel();
+            let _timeout = never.recv_timeout(Duration::from_secs(20));
+        };
+        let mut input = reader_before(wait, "");
+        input.format = format;
+        let began = Instant::now();
+        let error = load(&store, vec![input], &options).expect_err("cancelled");
+        assert!(matches!(error, LoadError::Cancelled), "{format:?}: {error}");
+        assert!(began.elapsed() < Duration::from_secs(15), "{format:?}");
+    }
+    check_store(&store, &quads);
+}
+
 #[test]
 fn an_input_that_cannot_be_read_has_its_place_among_errors() {
     let directory = tempfile::tempdir().expect("a directory");
@@ -295,6 +357,19 @@ fn skipping_counts_shows_and_keeps_what_was_left_out() {
         refused.sort();
         assert_eq!(written, refused);
     }
+}
+
+#[test]
+fn a_load_that_leaves_nothing_out_leaves_an_older_rejects_file_alone() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = write(directory.path(), "bad.nq", format!("{}\n", BAD[0]));
+    let rejects = write(directory.path(), "rejects", "older");
+    let options = LoadOptions {
+        rejects: Some(rejects.clone()),
+        ..options(1)
+    };
+    load(&Store::in_memory(), inputs(&[path]), &options).expect_err("bad");
+    assert_eq!(std::fs::read_to_string(rejects).expect("reads"), "older");
 }
 
 #[test]

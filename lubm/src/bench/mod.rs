@@ -58,6 +58,12 @@ pub enum BenchError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The directory has a store that is not empty: the figures would be of something else.
+    #[error("{}: this store has quads already; the benchmark loads into an empty one", path.display())]
+    NotEmpty {
+        /// The store.
+        path: PathBuf,
+    },
     /// A query failed.
     #[error("query {number}: {source}")]
     Query {
@@ -73,8 +79,12 @@ pub fn run(options: &BenchOptions) -> Result<BenchReport, BenchError> {
     let data = options
         .directory
         .join(format!("lubm{}.nt", options.universities));
+    let path = options.directory.join("store");
+    let store = Store::open(&path)?;
+    if store.info()?.quads > 0 {
+        return Err(BenchError::NotEmpty { path });
+    }
     let generated = generate_data(options, &data)?;
-    let store = Store::open(&options.directory.join("store"))?;
     let load = load_data(&store, &data, options)?;
     let info = store.info()?;
     let snapshot = store.snapshot();

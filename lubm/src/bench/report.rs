@@ -125,15 +125,17 @@ impl fmt::Display for BenchReport {
 impl fmt::Display for QueryReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let number = |number: Option<u64>| number.map_or_else(|| "?".to_owned(), |n| n.to_string());
+        let milliseconds = |seconds: f64| format!("{:.3}", seconds * 1e3);
         write!(
             f,
-            "Q{:<3} {:>11} {:>10} {:>15} {:>13.3} {:>10.3}  ",
+            "Q{:<3} {:>11} {:>10} {:>15} {:>13} {:>10}  ",
             self.number,
             self.rows,
             number(self.expected),
             number(self.expected_with_inference),
-            self.first_seconds * 1e3,
-            self.warm_seconds.unwrap_or(self.first_seconds) * 1e3,
+            milliseconds(self.first_seconds),
+            self.warm_seconds
+                .map_or_else(|| "-".to_owned(), milliseconds),
         )?;
         f.write_str(match self.verdict {
             Verdict::Wrong => "WRONG",

@@ -45,12 +45,12 @@ impl FileStorage {
     /// The storage in a directory, which is created if it is missing, with those above it.
     pub fn create(path: &Path) -> Result<Self> {
         let root = absolute(path)?;
-        if !root.is_dir() {
+        // The directory's own name, and those of the new ones above it, must be as durable as what
+        // will be put into it.
+        let changed = directories_with_new_names(&root);
+        if !changed.is_empty() {
             fs::create_dir_all(&root).map_err(|e| error("create directory", &root, e))?;
-            // The directory's own name must be as durable as what will be put into it.
-            if let Some(parent) = root.parent() {
-                sync_one_directory(parent)?;
-            }
+            changed.into_iter().try_for_each(sync_one_directory)?;
         }
         Self::open(&root)
     }
@@ -440,6 +440,15 @@ fn open_regular(path: &Path) -> Result<(File, u64)> {
         return Err(failed(reason));
     }
     Ok((file, metadata.len()))
+}
+
+/// The directories that get a new name in them when this one is created with those above it, the
+/// innermost first.
+fn directories_with_new_names(path: &Path) -> Vec<&Path> {
+    path.ancestors()
+        .take_while(|directory| !directory.is_dir())
+        .filter_map(Path::parent)
+        .collect()
 }
 
 fn sync_one_directory(path: &Path) -> Result<()> {

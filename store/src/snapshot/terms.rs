@@ -60,11 +60,11 @@ impl<'a> Annotation<'a> {
         let rest = std::str::from_utf8(rest).ok()?;
         match mark {
             b'^' => Some(Self::Datatype(rest)),
-            b'@' => Some(match rest.split_once("--") {
+            // A tag that no grammar allows may have been kept all the same ("a--b"), and comes back.
+            b'@' => Some(match rest.rsplit_once("--") {
                 Some((language, "ltr")) => Self::Directional(language, BaseDirection::Ltr),
                 Some((language, "rtl")) => Self::Directional(language, BaseDirection::Rtl),
-                Some(_) => return None,
-                None => Self::Language(rest),
+                _ => Self::Language(rest),
             }),
             _ => None,
         }

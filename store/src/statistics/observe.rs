@@ -4,8 +4,8 @@
 //! [`OrderWriter`](crate::index::OrderWriter); predicates are ranks in the segment's list, as
 //! there.
 //!
-//! What always holds: rows come in the order's sequence; memory is bounded (see [`super::limits`]),
-//! whatever comes.
+//! What always holds: rows come in the order's sequence; memory is bounded by [`super::limits`] and
+//! the number of predicates, whatever the number of rows is.
 
 use super::limits;
 use super::sketch::Sketch;
@@ -138,8 +138,9 @@ impl PairObserver {
 #[derive(Debug)]
 pub struct SubjectObserver {
     subject: u64,
-    /// The predicates of the current subject, as far as they lie in earlier chunks.
-    carried: Vec<u64>,
+    /// The predicates of the current subject, as far as they lie in earlier chunks, and how often
+    /// each occurs: a subject may have more rows than memory has room for.
+    carried: Vec<(u64, u64)>,
     rows: u64,
     subjects: u64,
     sketch: Sketch,
@@ -183,7 +184,7 @@ impl SubjectObserver {
             }
             if end == subjects.len() || !self.carried.is_empty() {
                 // The subject may go on in the next chunk, or began in the last.
-                self.carried.extend_from_slice(&predicates[start..end]);
+                self.carry(&predicates[start..end]);
             } else {
                 self.end_subject(&predicates[start..end]);
             }
@@ -191,19 +192,31 @@ impl SubjectObserver {
         }
     }
 
+    fn carry(&mut self, predicates: &[u64]) {
+        for same in predicates.chunk_by(|a, b| a == b) {
+            match self.carried.last_mut() {
+                Some((rank, rows)) if *rank == same[0] => *rows += same.len() as u64,
+                _ => self.carried.push((same[0], same.len() as u64)),
+            }
+        }
+    }
+
     fn end_carried(&mut self) {
         if !self.carried.is_empty() {
-            let mut carried = std::mem::take(&mut self.carried);
-            self.end_subject(&carried);
-            carried.clear();
-            self.carried = carried;
+            self.count_subject();
+            self.shapes.add_carried(&self.carried);
+            self.carried.clear();
         }
     }
 
     fn end_subject(&mut self, predicates: &[u64]) {
+        self.count_subject();
+        self.shapes.add(predicates);
+    }
+
+    fn count_subject(&mut self) {
         self.subjects += 1;
         self.sketch.insert(TermId::from_bits(self.subject));
-        self.shapes.add(predicates);
     }
 
     /// Rows, distinct subjects, and the characteristic sets.
@@ -265,6 +278,23 @@ impl ShapeTable {
             Some(index) => self.shapes[*index as usize].subjects += 1,
             None => self.insert(hash, predicates),
         }
+    }
+
+    /// The same for a subject of which it is known how often it has each predicate.
+    fn add_carried(&mut self, predicates: &[(u64, u64)]) {
+        let rows = predicates.iter().map(|(_, rows)| *rows);
+        if rows.sum::<u64>() > SHAPE_ROWS as u64 {
+            self.sets.add_subjects(predicates.iter().copied(), 1);
+            return;
+        }
+        let mut shape = [0; SHAPE_ROWS];
+        let mut length = 0;
+        for (rank, rows) in predicates {
+            let end = length + *rows as usize;
+            shape[length..end].fill(*rank);
+            length = end;
+        }
+        self.add(&shape[..length]);
     }
 
     fn insert(&mut self, hash: u64, predicates: &[u64]) {
@@ -346,13 +376,21 @@ impl SetEntry {
 impl SetTable {
     /// Counts subjects that all have these predicates, ascending, perhaps repeated.
     fn add_shape(&mut self, predicates: &[u64], subjects: u64) {
+        let counted = predicates
+            .chunk_by(|a, b| a == b)
+            .map(|same| (same[0], same.len() as u64));
+        self.add_subjects(counted, subjects);
+    }
+
+    /// Counts subjects that all have these predicates, ascending, each as often.
+    fn add_subjects(&mut self, predicates: impl Iterator<Item = (u64, u64)>, subjects: u64) {
         let mut ranks = std::mem::take(&mut self.current_ranks);
         let mut occurrences = std::mem::take(&mut self.current_occurrences);
         ranks.clear();
         occurrences.clear();
-        for same in predicates.chunk_by(|a, b| a == b) {
-            ranks.push(u32::try_from(same[0]).expect("fewer than 2^32 predicates"));
-            occurrences.push(same.len() as u64 * subjects);
+        for (rank, rows) in predicates {
+            ranks.push(u32::try_from(rank).expect("fewer than 2^32 predicates"));
+            occurrences.push(rows * subjects);
         }
         self.add(&ranks, &occurrences, subjects);
         (self.current_ranks, self.current_occurrences) = (ranks, occurrences);
@@ -464,4 +502,56 @@ pub(super) fn add_other(others: &mut OtherPredicates, rows: u64, subjects: u64, 
     others.rows += rows;
     others.subjects += subjects;
     others.objects += objects;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::id::Kind;
+
+    /// Rows of subject, predicate's rank, as many as there are of each.
+    fn observe(rows: &[(u64, u64, usize)], chunk: usize) -> SubjectObserver {
+        let rows: Vec<(u64, u64)> = rows
+            .iter()
+            .flat_map(|(subject, rank, count)| std::iter::repeat_n((*subject, *rank), *count))
+            .collect();
+        let mut observer = SubjectObserver::default();
+        for rows in rows.chunks(chunk) {
+            let (subjects, ranks): (Vec<u64>, Vec<u64>) = rows.iter().copied().unzip();
+            observer.observe(&[&subjects, &ranks]);
+            assert!(observer.carried.len() <= 3, "memory grows with the rows");
+        }
+        observer
+    }
+
+    #[test]
+    fn a_subject_of_a_great_many_rows_takes_no_memory_for_each() {
+        let id = |number| TermId::new(Kind::Iri, number);
+        let predicates = [id(1), id(2), id(3)];
+        let rows = [
+            (1, 0, 1),
+            (1, 2, 2),
+            (5, 0, 20_000),
+            (5, 1, 1),
+            (5, 2, 7_000),
+            (6, 0, SHAPE_ROWS - 1),
+            (6, 1, 1),
+            (7, 0, SHAPE_ROWS),
+            (7, 1, 1),
+            (8, 0, 3),
+            (8, 2, 1),
+        ];
+        let expected = observe(&rows, usize::MAX).finish(&predicates);
+        assert_eq!((expected.0, expected.1.count), (27_137, 5));
+        let set = &expected.2[1];
+        assert_eq!(*set.predicates, predicates);
+        assert_eq!(*set.occurrences, [20_000, 1, 7_000]);
+        for chunk in [1, 2, 64, 65, 4_096] {
+            assert_eq!(
+                observe(&rows, chunk).finish(&predicates),
+                expected,
+                "{chunk}"
+            );
+        }
+    }
 }

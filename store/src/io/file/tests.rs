@@ -17,6 +17,19 @@ fn answers_as_a_storage() {
 }
 
 #[test]
+fn the_names_of_all_new_directories_are_made_durable() {
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path();
+    let deep = root.join("a/b/store");
+    assert_eq!(
+        directories_with_new_names(&deep),
+        [&*root.join("a/b"), &*root.join("a"), root]
+    );
+    FileStorage::create(&deep).unwrap();
+    assert!(directories_with_new_names(&deep).is_empty());
+}
+
+#[test]
 fn large_files_come_back_whole() {
     let (_directory, storage) = directory();
     let bytes: Vec<u8> = (0..3 * WRITE_BACK_BYTES + 5)
