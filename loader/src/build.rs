@@ -23,7 +23,7 @@ use crate::workers;
 use quadrille_store::index::{OrderSummary, OrderWriter};
 use quadrille_store::segment::SegmentWriter;
 use quadrille_store::statistics::{PairObserver, SubjectObserver};
-use quadrille_store::{Order, Position, Snapshot};
+use quadrille_store::{Order, Position, Snapshot, TermId};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -44,6 +44,10 @@ pub struct Build<'a> {
     pub ranks: &'a RankTable,
     /// The predicates' ranks, sorted.
     pub predicates: &'a [u32],
+    /// The named graphs' ranks, sorted, and their ids in the same sequence.
+    pub graphs: &'a [u32],
+    /// See `graphs`.
+    pub graph_ids: &'a [TermId],
     /// How many distinct terms there are.
     pub distinct_terms: u64,
     /// How many threads may work.
@@ -97,7 +101,11 @@ impl Build<'_> {
         if rows == 0 {
             return Ok(Built::default());
         }
-        let widths = Widths::new(self.distinct_terms, self.predicates.len(), N == 4);
+        let widths = Widths::new(
+            self.distinct_terms,
+            self.predicates.len(),
+            (N == 4).then_some(self.graphs.len()),
+        );
         if widths.total() <= u64::BITS {
             self.orders_of::<u64, N>(orders, sources, widths, rows)
         } else {
@@ -145,7 +153,7 @@ impl Build<'_> {
         widths: Widths,
     ) -> Result<Chunk<K>, LoadError> {
         let sorted = workers::each(self.threads, sources, |(rows, map)| {
-            let packer = Packer::new(self.predicates, widths);
+            let packer = Packer::new(self.predicates, self.graphs, widths);
             let map = map.read(self.temporary.storage)?;
             let mut keys: Vec<K> = Vec::with_capacity(rows.count() as usize);
             rows.read(self.temporary.storage, |piece| {
@@ -176,7 +184,7 @@ impl Build<'_> {
     ) -> Result<Vec<Chunk<K>>, LoadError> {
         let storage = self.temporary.storage;
         let chunks = workers::each(threads, sources, |(rows, map)| {
-            let packer = Packer::new(self.predicates, widths);
+            let packer = Packer::new(self.predicates, self.graphs, widths);
             let map = map.read(storage)?;
             let mut chunks = Vec::new();
             let mut scratch = Vec::new();
@@ -236,6 +244,7 @@ impl Build<'_> {
             widths,
             self.ranks,
             self.segment.predicates(),
+            self.graph_ids,
         )
     }
 
@@ -298,11 +307,12 @@ fn by_cost(orders: &[Order]) -> Vec<Order> {
 /// Turns a run's rows into packed rows of the base order.
 struct Packer<'a> {
     predicates: &'a [u32],
+    graphs: &'a [u32],
     shifts: [u32; 4],
 }
 
 impl<'a> Packer<'a> {
-    fn new(predicates: &'a [u32], widths: Widths) -> Self {
+    fn new(predicates: &'a [u32], graphs: &'a [u32], widths: Widths) -> Self {
         let base = if widths.graph > 0 {
             Order::Spog
         } else {
@@ -312,30 +322,55 @@ impl<'a> Packer<'a> {
         for (shift, field) in shifts.iter_mut().zip(fields(base, widths)) {
             *shift = field.shift;
         }
-        Self { predicates, shifts }
+        Self {
+            predicates,
+            graphs,
+            shifts,
+        }
     }
 
     fn pack<K: Key, const N: usize>(&self, rows: &[[u32; N]], map: &[u32], keys: &mut Vec<K>) {
-        // Predicates are few: remember their places by the low bits of their numbers.
-        let mut known = [(u32::MAX, 0_u64); 256];
+        let mut predicates = Places::new(self.predicates);
+        let mut graphs = Places::new(self.graphs);
         keys.extend(rows.iter().map(|row| {
-            let slot = &mut known[row[1] as usize % 256];
-            if slot.0 != row[1] {
-                let rank = map[row[1] as usize];
-                let place = self.predicates.binary_search(&rank);
-                *slot = (row[1], place.expect("every predicate is listed") as u64);
-            }
             let mut key = K::place(u64::from(map[row[0] as usize]), self.shifts[0])
-                .or(K::place(slot.1, self.shifts[1]))
+                .or(K::place(predicates.find(row[1], map), self.shifts[1]))
                 .or(K::place(u64::from(map[row[2] as usize]), self.shifts[2]));
             if N == 4 {
-                key = key.or(K::place(
-                    u64::from(map[row[N - 1] as usize]),
-                    self.shifts[3],
-                ));
+                key = key.or(K::place(graphs.find(row[N - 1], map), self.shifts[3]));
             }
             key
         }));
+    }
+}
+
+/// Places in a sorted list of ranks. The terms asked for are few, or come again soon: their places are remembered by
+/// the low bits of their numbers.
+struct Places<'a> {
+    list: &'a [u32],
+    known: [(u32, u64); 256],
+}
+
+impl<'a> Places<'a> {
+    fn new(list: &'a [u32]) -> Self {
+        Self {
+            list,
+            known: [(u32::MAX, 0); 256],
+        }
+    }
+
+    /// The place of a run's term.
+    #[inline]
+    fn find(&mut self, term: u32, map: &[u32]) -> u64 {
+        let slot = &mut self.known[term as usize % 256];
+        if slot.0 != term {
+            let place = self.list.binary_search(&map[term as usize]);
+            *slot = (
+                term,
+                place.expect("every predicate and graph is listed") as u64,
+            );
+        }
+        slot.1
     }
 }
 
@@ -372,8 +407,14 @@ impl<'a, 'b> Encoder<'a, 'b> {
             let (shift, mask) = (field.shift, mask(field.bits));
             column.clear();
             column.extend(rows.iter().map(|row| row.get(shift, mask)));
-            if field.position != Position::Predicate {
-                self.build.ranks.map(column);
+            match field.position {
+                Position::Subject | Position::Object => self.build.ranks.map(column),
+                Position::Predicate => {}
+                Position::Graph => {
+                    for place in column {
+                        *place = self.build.graph_ids[*place as usize].bits();
+                    }
+                }
             }
         }
         let mut columns = [&[][..]; 4];

@@ -19,6 +19,7 @@ pub struct Existing<'a> {
     fields: Vec<Field>,
     ranks: &'a RankTable,
     predicates: &'a [TermId],
+    graphs: &'a [TermId],
 }
 
 impl<'a> Existing<'a> {
@@ -29,6 +30,7 @@ impl<'a> Existing<'a> {
         widths: Widths,
         ranks: &'a RankTable,
         predicates: &'a [TermId],
+        graphs: &'a [TermId],
     ) -> Result<Option<Self>, LoadError> {
         let (graph, order) = if named {
             (GraphSelector::AnyNamed, Order::Spog)
@@ -54,6 +56,7 @@ impl<'a> Existing<'a> {
             fields,
             ranks,
             predicates,
+            graphs,
         }))
     }
 
@@ -78,7 +81,8 @@ impl<'a> Existing<'a> {
             let rank = key.get(field.shift, mask(field.bits));
             *id = match field.position {
                 Position::Predicate => self.predicates[rank as usize],
-                _ => self.ranks.id(rank),
+                Position::Graph => self.graphs[rank as usize],
+                Position::Subject | Position::Object => self.ranks.id(rank),
             };
         }
         row

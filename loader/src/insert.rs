@@ -8,7 +8,7 @@ use crate::batch::{Batch, DEFAULT_GRAPH};
 use crate::error::LoadError;
 use crate::run::{Gathered, Run, Temporary};
 use crate::triple_term::{self, Part};
-use crate::vocabulary::{LocalId, ROLE_PREDICATE};
+use crate::vocabulary::{LocalId, ROLE_GRAPH, ROLE_PREDICATE};
 use quadrille_store::Kind;
 
 /// Local numbers stay below this, whatever the memory.
@@ -54,7 +54,9 @@ impl<'a> Inserter<'a> {
             if graph == DEFAULT_GRAPH {
                 default.push([subject, predicate, object]);
             } else {
-                named.push([subject, predicate, object, ids[graph as usize]]);
+                let graph = ids[graph as usize];
+                vocabulary.add_role(graph, ROLE_GRAPH);
+                named.push([subject, predicate, object, graph]);
             }
         }
         self.note_triple_terms(batch, terms_before);
@@ -109,14 +111,14 @@ impl<'a> Inserter<'a> {
         !self.spilled.is_empty()
     }
 
-    /// Everything as runs; the last of them in memory, unless `spill`.
-    pub fn finish(self, spill: bool) -> Result<Vec<Run>, LoadError> {
+    /// Everything as runs; the last of them in memory, unless `spill`. So many threads may sort.
+    pub fn finish(self, spill: bool, threads: usize) -> Result<Vec<Run>, LoadError> {
         let mut runs = self.spilled;
         if !self.gathered.vocabulary.is_empty() {
             runs.push(if spill {
                 self.gathered.spill(self.temporary)?
             } else {
-                self.gathered.into_memory()
+                self.gathered.into_memory(threads)
             });
         }
         Ok(runs)

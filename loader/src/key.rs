@@ -10,29 +10,32 @@
 //! ```
 //!
 //! so that comparing numbers compares rows. The predicate's field holds its place in the sorted list of
-//! the load's predicates, which is what the index files store.
+//! the load's predicates, which is what the index files store, and the graph's field its place in the list of graphs.
 
 use quadrille_store::{Order, Position};
 
 /// How many bits each position takes.
+///
+/// Predicates and graphs are few beside other terms, so their fields hold places in lists of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Widths {
-    /// Bits of a term's rank: subject, object, graph.
+    /// Bits of a term's rank: subject, object.
     pub term: u32,
     /// Bits of a predicate's place.
     pub predicate: u32,
-    /// Bits of a graph's rank; 0 for the default graph.
+    /// Bits of a graph's place; 0 for the default graph.
     pub graph: u32,
 }
 
 impl Widths {
-    /// The widths for so many terms and predicates.
-    pub fn new(terms: u64, predicates: usize, named: bool) -> Self {
+    /// The widths for so many terms, predicates, and named graphs; `None` for rows of the default graph.
+    pub fn new(terms: u64, predicates: usize, graphs: Option<usize>) -> Self {
         let bits = |count: u64| u64::BITS - count.saturating_sub(1).leading_zeros();
         Self {
             term: bits(terms),
             predicate: bits(predicates as u64),
-            graph: if named { bits(terms) } else { 0 },
+            // One bit at least, though one graph needs none: it tells the two kinds of rows apart.
+            graph: graphs.map_or(0, |graphs| bits(graphs as u64).max(1)),
         }
     }
 

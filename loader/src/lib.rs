@@ -12,6 +12,7 @@ pub mod existing;
 pub mod input;
 pub mod insert;
 pub mod key;
+pub mod large;
 pub mod load;
 pub mod memory;
 pub mod options;

@@ -282,11 +282,14 @@ impl Load<'_> {
             self.syncing.take(file);
             new.triple_table = true;
         }
-        let predicates: Vec<TermId> = numbering
-            .predicates
-            .iter()
-            .map(|rank| numbering.ranks.id(u64::from(*rank)))
-            .collect();
+        let ids_of = |ranks: &[u32]| -> Vec<TermId> {
+            let ids = ranks
+                .iter()
+                .map(|rank| numbering.ranks.id(u64::from(*rank)));
+            ids.collect()
+        };
+        let predicates = ids_of(&numbering.predicates);
+        let graph_ids = ids_of(&numbering.graphs);
         let segment = SegmentWriter::new(
             Arc::clone(self.storage),
             &self.reservation.segment_path,
@@ -299,6 +302,8 @@ impl Load<'_> {
             snapshot: &self.snapshot,
             ranks: &numbering.ranks,
             predicates: &numbering.predicates,
+            graphs: &numbering.graphs,
+            graph_ids: &graph_ids,
             distinct_terms: numbering.distinct,
             threads: self.options.threads.max(1),
             memory: self.options.budget() / 100 * ROWS_PERCENT,

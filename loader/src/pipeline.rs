@@ -165,7 +165,7 @@ impl Pipeline<'_> {
                 }
                 gathering.threads.push(part.thread);
                 let inserter = part.inserter;
-                handles.push(scope.spawn(move || inserter.finish(spilled)));
+                handles.push(scope.spawn(move || inserter.finish(spilled, threads)));
             }
             let joined = handles.into_iter().map(|handle| match handle.join() {
                 Ok(runs) => runs,

@@ -311,8 +311,8 @@ impl Gathered {
     }
 
     /// A run in memory.
-    pub fn into_memory(mut self) -> Run {
-        let sorted = sort::sorted(&self.vocabulary);
+    pub fn into_memory(mut self, threads: usize) -> Run {
+        let sorted = sort::sorted(&self.vocabulary, threads);
         self.triple_terms.sort_unstable();
         Run {
             terms: Terms::Memory {
@@ -327,7 +327,7 @@ impl Gathered {
 
     /// A run in temporary files.
     pub fn spill(self, temporary: Temporary<'_>) -> Result<Run, LoadError> {
-        let sorted = sort::sorted(&self.vocabulary);
+        let sorted = sort::sorted(&self.vocabulary, 1);
         let path = temporary.names.next("terms");
         spill::write(temporary.storage, &path, &self.vocabulary, &sorted)?;
         let mut places = vec![0; sorted.len()];

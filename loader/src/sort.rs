@@ -172,7 +172,8 @@ mod tests {
     fn check<K: Key + std::fmt::Debug>(rows: usize, terms: u64, predicates: usize, seed: u64) {
         for orders in [&Order::DEFAULT_GRAPH[..], &Order::NAMED_GRAPHS[..]] {
             let named = !orders[0].is_default_graph();
-            let widths = Widths::new(terms, predicates, named);
+            let graphs = terms.min(500) as usize;
+            let widths = Widths::new(terms, predicates, named.then_some(graphs));
             let base = base(orders[0]);
             let layout = fields(base, widths);
             let mut state = seed;
@@ -181,6 +182,7 @@ mod tests {
                     layout.iter().fold(K::default(), |key, field| {
                         let limit = match field.position {
                             quadrille_store::Position::Predicate => predicates as u64,
+                            quadrille_store::Position::Graph => graphs as u64,
                             _ => terms,
                         };
                         key.or(K::place(random(&mut state) % limit, field.shift))

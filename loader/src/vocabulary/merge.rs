@@ -5,7 +5,7 @@
 //! In memory, the sequence is cut into ranges at splitting terms ([`split`]), which are merged by several
 //! threads at once.
 
-use super::{LocalId, PartialVocabulary};
+use super::{LocalId, PartialVocabulary, View};
 use crate::error::LoadError;
 use quadrille_store::Kind;
 use std::cmp::Ordering;
@@ -109,36 +109,46 @@ pub struct SortedVocabulary {
 
 impl SortedVocabulary {
     fn head(&self, place: usize) -> Head<'_> {
-        let id = place as LocalId;
-        Head {
-            kind: self.vocabulary.kind(id),
-            bytes: self.vocabulary.bytes(id),
-            annotation: self.annotation_map[self.vocabulary.annotation(id) as usize],
-        }
+        head(self.vocabulary.view(), &self.annotation_map, place)
+    }
+}
+
+#[inline]
+fn head<'a>(terms: View<'a>, annotation_map: &[u32], place: usize) -> Head<'a> {
+    let id = place as LocalId;
+    Head {
+        kind: terms.kind(id),
+        bytes: terms.bytes(id),
+        annotation: annotation_map[terms.annotation(id) as usize],
     }
 }
 
 /// A range of a sorted vocabulary in memory.
 pub struct MemorySource<'a> {
-    sorted: &'a SortedVocabulary,
+    terms: View<'a>,
+    annotation_map: &'a [u32],
     range: Range<usize>,
 }
 
 impl<'a> MemorySource<'a> {
     /// The terms at these places of the sorted sequence.
     pub fn new(sorted: &'a SortedVocabulary, range: Range<usize>) -> Self {
-        Self { sorted, range }
+        Self {
+            terms: sorted.vocabulary.view(),
+            annotation_map: &sorted.annotation_map,
+            range,
+        }
     }
 }
 
 impl SortedTerms for MemorySource<'_> {
     #[inline]
     fn head(&self) -> Option<Head<'_>> {
-        (!self.range.is_empty()).then(|| self.sorted.head(self.range.start))
+        (!self.range.is_empty()).then(|| head(self.terms, self.annotation_map, self.range.start))
     }
 
     fn roles(&self) -> u8 {
-        self.sorted.vocabulary.roles(self.range.start as LocalId)
+        self.terms.roles(self.range.start as LocalId)
     }
 
     fn advance(&mut self) -> Result<(), LoadError> {

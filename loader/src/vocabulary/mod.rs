@@ -25,17 +25,20 @@ pub mod spill;
 mod tests;
 
 use crate::batch::{Batch, BatchTerm, hash_term};
+use crate::large::LargeVec;
+use bytemuck::{Pod, Zeroable};
 use hashbrown::HashMap;
 use quadrille_store::{Kind, TermKey};
 
 /// The term is the predicate of some statement.
 pub const ROLE_PREDICATE: u8 = 1;
+/// The term is the name of some statement's graph.
+pub const ROLE_GRAPH: u8 = 2;
 
 /// The number of a term within one partial vocabulary.
 pub type LocalId = u32;
 
-/// A free slot. Not zero: zeroed memory comes from the system as one shared page, which look-ups would map by reading
-/// it, so that the first insert into each page would pay for a second fault.
+/// A free slot. Not zero, so that it is written: fresh memory that is read first costs a second fault when it is written.
 const FREE: u64 = u64::MAX;
 
 /// Terms are looked up in groups of this many, see the module's head.
@@ -44,7 +47,8 @@ const GROUP: usize = 32;
 /// What an annotation takes beside its bytes: a box in the list, a box and a number in a table that is half full.
 const ANNOTATION_OVERHEAD: usize = 16 + 2 * 24 + 2 * 16;
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
 struct Entry {
     place: u64,
     length: u32,
@@ -63,9 +67,9 @@ impl Entry {
 
 /// The terms of one worker.
 pub struct PartialVocabulary {
-    slots: Vec<u64>,
-    entries: Vec<Entry>,
-    bytes: Vec<u8>,
+    slots: LargeVec<u64>,
+    entries: LargeVec<Entry>,
+    bytes: LargeVec<u8>,
     annotations: Vec<Box<[u8]>>,
     annotation_ids: HashMap<Box<[u8]>, u32>,
     /// Bytes that annotations take, about.
@@ -80,13 +84,63 @@ impl Default for PartialVocabulary {
     }
 }
 
+/// A vocabulary to be read: what its methods would fetch for every term, fetched once.
+#[derive(Clone, Copy)]
+pub struct View<'a> {
+    entries: &'a [Entry],
+    bytes: &'a [u8],
+    annotations: &'a [Box<[u8]>],
+}
+
+impl<'a> View<'a> {
+    /// A term's bytes.
+    #[inline]
+    pub fn bytes(self, id: LocalId) -> &'a [u8] {
+        let entry = self.entries[id as usize];
+        &self.bytes[entry.start()..entry.start() + entry.length as usize]
+    }
+
+    /// A term's kind, as in the id's top bits.
+    #[inline]
+    pub fn kind(self, id: LocalId) -> u8 {
+        self.entries[id as usize].kind()
+    }
+
+    /// A term's annotation, an index into the vocabulary's annotations.
+    #[inline]
+    pub fn annotation(self, id: LocalId) -> u32 {
+        self.entries[id as usize].annotation
+    }
+
+    /// A term's annotation itself.
+    #[inline]
+    pub fn annotation_bytes(self, id: LocalId) -> &'a [u8] {
+        &self.annotations[self.annotation(id) as usize]
+    }
+
+    /// What the term is used as.
+    #[inline]
+    pub fn roles(self, id: LocalId) -> u8 {
+        self.entries[id as usize].place as u8
+    }
+}
+
 impl PartialVocabulary {
+    /// A view of it.
+    pub fn view(&self) -> View<'_> {
+        View {
+            entries: &self.entries,
+            bytes: &self.bytes,
+            annotations: &self.annotations,
+        }
+    }
+
     /// No terms.
     pub fn new() -> Self {
         Self {
-            slots: vec![FREE; 1 << 12],
-            entries: Vec::new(),
-            bytes: Vec::new(),
+            slots: LargeVec::filled(FREE, 1 << 12),
+            entries: LargeVec::default(),
+            bytes: LargeVec::default(),
             annotations: vec![Box::default()],
             annotation_ids: HashMap::from_iter([(Box::default(), 0)]),
             annotation_memory: 0,
@@ -164,11 +218,13 @@ impl PartialVocabulary {
         ids.reserve(batch.terms.len());
         for group in batch.terms.chunks(GROUP) {
             self.reserve(group.len());
-            let mask = self.slots.len() - 1;
+            let slots = &self.slots[..];
+            let mask = slots.len() - 1;
             let mut candidates = [0_u64; GROUP];
             for (candidate, term) in candidates.iter_mut().zip(group) {
-                *candidate = self.slots[(term.hash >> 32) as usize & mask];
+                *candidate = slots[(term.hash >> 32) as usize & mask];
             }
+            let known = &self.entries[..];
             let mut entries = [Entry {
                 place: 0,
                 length: 0,
@@ -176,15 +232,16 @@ impl PartialVocabulary {
             }; GROUP];
             for ((entry, candidate), term) in entries.iter_mut().zip(candidates).zip(group) {
                 if candidate >> 32 == term.hash >> 32 && candidate != FREE {
-                    *entry = self.entries[candidate as u32 as usize];
+                    *entry = known[candidate as u32 as usize];
                 }
             }
             // The last round compares bytes: fetch them all first, so that their misses overlap as well.
+            let bytes = &self.bytes[..];
             let mut fetched = 0;
             for entry in &entries[..group.len()] {
                 let end = entry.start() + entry.length as usize;
-                fetched ^= self.bytes.get(entry.start()).copied().unwrap_or(0)
-                    ^ self.bytes.get(end.saturating_sub(1)).copied().unwrap_or(0);
+                fetched ^= bytes.get(entry.start()).copied().unwrap_or(0)
+                    ^ bytes.get(end.saturating_sub(1)).copied().unwrap_or(0);
             }
             std::hint::black_box(fetched);
             for ((entry, candidate), term) in entries.iter().zip(candidates).zip(group) {
@@ -213,20 +270,24 @@ impl PartialVocabulary {
     /// The same terms, numbered and laid out in this order (all of them, each once), for reading from front to back;
     /// no term can be looked up or added any more.
     pub fn reordered(mut self, order: &[LocalId]) -> Self {
-        self.slots = Vec::new();
-        let mut bytes = Vec::with_capacity(self.bytes.len());
-        let mut entries = Vec::with_capacity(self.entries.len());
-        for id in order {
-            let entry = self.entries[*id as usize];
-            let start = bytes.len() as u64;
-            bytes.extend_from_slice(self.bytes(*id));
-            entries.push(Entry {
-                place: (start << 16) | (entry.place & 0xFFFF),
+        self.slots = LargeVec::default();
+        let terms = self.view();
+        let mut bytes = LargeVec::zeroed(self.bytes.len());
+        let mut entries = LargeVec::zeroed(self.entries.len());
+        let (to_bytes, to_entries) = (&mut bytes[..], &mut entries[..]);
+        let mut start = 0;
+        for (to, id) in to_entries.iter_mut().zip(order) {
+            let entry = terms.entries[*id as usize];
+            let term = terms.bytes(*id);
+            to_bytes[start..start + term.len()].copy_from_slice(term);
+            *to = Entry {
+                place: ((start as u64) << 16) | (entry.place & 0xFFFF),
                 ..entry
-            });
+            };
+            start += term.len();
         }
         Self {
-            slots: Vec::new(),
+            slots: LargeVec::default(),
             entries,
             bytes,
             annotations: self.annotations,
@@ -294,7 +355,7 @@ impl PartialVocabulary {
         if (self.entries.len() + more) * 8 <= self.slots.len() * 5 {
             return;
         }
-        let mut slots = vec![FREE; self.slots.len() * 2];
+        let mut slots = LargeVec::filled(FREE, self.slots.len() * 2);
         let mask = slots.len() - 1;
         for slot in self.slots.iter().filter(|slot| **slot != FREE) {
             let mut place = (slot >> 32) as usize & mask;

@@ -22,7 +22,7 @@ mod tests;
 use super::merge::{
     Head, MemorySource, MergedTerms, SortedVocabulary, merge, merge_annotations, split,
 };
-use super::{LocalId, ROLE_PREDICATE};
+use super::{LocalId, ROLE_GRAPH, ROLE_PREDICATE};
 use crate::error::LoadError;
 use crate::options::CancelFlag;
 use crate::run::{NumberFile, NumberWriter, Run, Temporary, Terms, spilled_sources};
@@ -71,6 +71,8 @@ pub struct Numbering {
     pub ranks: RankTable,
     /// The ranks of the predicates, sorted.
     pub predicates: Vec<u32>,
+    /// The ranks of the named graphs, sorted.
+    pub graphs: Vec<u32>,
     /// For each run, its term numbers -> ranks.
     pub maps: Vec<RankMap>,
     /// The new dictionary, if there are new vocabulary terms.
@@ -111,36 +113,45 @@ enum Content {
 
 impl RankTable {
     /// Turns ranks into ids, in place.
-    #[inline]
     pub fn map(&self, ranks: &mut [u64]) {
-        match &self.pieces[..] {
-            [only] => self.map_piece(only, ranks, |_| true),
-            [
-                Piece {
-                    content: Content::Linear(first),
-                    ..
-                },
-                Piece {
-                    first_rank,
-                    content: Content::Linear(second),
-                },
-            ] => {
-                for rank in ranks {
-                    let offset = if *rank < *first_rank { first } else { second };
-                    *rank = rank.wrapping_add(*offset);
-                }
+        // Most data has IRIs and literals alone: two pieces, and no branch.
+        if let [iris, literals] = &self.pieces[..]
+            && let (Content::Linear(first), Content::Linear(second)) =
+                (&iris.content, &literals.content)
+        {
+            for rank in ranks {
+                let offset = if *rank < literals.first_rank {
+                    first
+                } else {
+                    second
+                };
+                *rank = rank.wrapping_add(*offset);
             }
-            _ => {
-                for rank in ranks {
-                    *rank = self.id(*rank).bits();
-                }
-            }
+            return;
         }
+        self.map_by_piece(ranks);
     }
 
-    fn map_piece(&self, piece: &Piece, ranks: &mut [u64], belongs: impl Fn(u64) -> bool) {
-        for rank in ranks.iter_mut().filter(|rank| belongs(**rank)) {
-            *rank = self.id_in(piece, *rank).bits();
+    /// Neighbours mostly belong to the same piece, so a piece is looked for only where a rank is not in the last one.
+    fn map_by_piece(&self, ranks: &mut [u64]) {
+        let mut piece = None;
+        let (mut first, mut end) = (0, 0);
+        for rank in ranks {
+            if *rank < first || *rank >= end {
+                let after = self
+                    .pieces
+                    .partition_point(|piece| piece.first_rank <= *rank);
+                let found = &self.pieces[after - 1];
+                first = found.first_rank;
+                end = self
+                    .pieces
+                    .get(after)
+                    .map_or(u64::MAX, |next| next.first_rank);
+                piece = Some(found);
+            }
+            if let Some(piece) = piece {
+                *rank = self.id_in(piece, *rank).bits();
+            }
         }
     }
 
@@ -193,6 +204,7 @@ struct Range<P> {
     /// Terms that older dictionaries have: place and id.
     known: Vec<(u32, TermId)>,
     predicates: Vec<u32>,
+    graphs: Vec<u32>,
     /// Triple terms, in order: a source that has it, and its number within that source's sequence.
     triples: Vec<(u32, u32)>,
     /// For each source, the places of its terms, in its order.
@@ -269,6 +281,7 @@ impl<'a, P: Places, F: FnMut(SectionBlocks) -> Result<(), LoadError>> RangeSink<
                 inline: Vec::new(),
                 known: Vec::new(),
                 predicates: Vec::new(),
+                graphs: Vec::new(),
                 triples: Vec::new(),
                 places,
             },
@@ -351,6 +364,9 @@ impl<P: Places, F: FnMut(SectionBlocks) -> Result<(), LoadError>> MergedTerms
         }
         if roles & ROLE_PREDICATE != 0 {
             self.range.predicates.push(self.range.terms as u32);
+        }
+        if roles & ROLE_GRAPH != 0 {
+            self.range.graphs.push(self.range.terms as u32);
         }
         self.range.all[kind as usize] += 1;
         self.range.terms += 1;
@@ -553,6 +569,7 @@ impl<P> Range<P> {
             inline: self.inline,
             known: self.known,
             predicates: self.predicates,
+            graphs: self.graphs,
             triples: self.triples,
             places: Vec::new(),
         }
@@ -594,6 +611,7 @@ struct Assembly<'a> {
     inline: Vec<TermId>,
     known: Vec<(u32, TermId)>,
     predicates: Vec<u32>,
+    graphs: Vec<u32>,
     /// Ids of the load's triple terms, by place; the last of all places.
     triples: Vec<TermId>,
     triple_rows: Vec<[TermId; 3]>,
@@ -609,6 +627,7 @@ impl<'a> Assembly<'a> {
             inline: Vec::new(),
             known: Vec::new(),
             predicates: Vec::new(),
+            graphs: Vec::new(),
             triples: Vec::new(),
             triple_rows: Vec::new(),
         };
@@ -626,6 +645,9 @@ impl<'a> Assembly<'a> {
             assembly
                 .predicates
                 .extend(range.predicates.iter().map(|place| start + place));
+            assembly
+                .graphs
+                .extend(range.graphs.iter().map(|place| start + place));
         }
         assembly
     }
@@ -716,15 +738,17 @@ impl<'a> Assembly<'a> {
         dictionary: Option<(Unsynced, DictionarySummary)>,
     ) -> Numbering {
         let mut ranks = RankTable::default();
-        let mut predicates = self.predicates.clone();
+        let (mut predicates, mut graphs) = (self.predicates.clone(), self.graphs.clone());
         if let Some(permutation) = permutation {
             let mut ids = self.ids_by_place();
             ids.sort_unstable();
             ranks.push_listed(0, ids);
-            for predicate in &mut predicates {
-                *predicate = permutation[*predicate as usize];
+            for list in [&mut predicates, &mut graphs] {
+                for place in list.iter_mut() {
+                    *place = permutation[*place as usize];
+                }
+                list.sort_unstable();
             }
-            predicates.sort_unstable();
         } else {
             let mut first = 0;
             for kind in Kind::ALL.into_iter().filter(|kind| !kind.is_inline()) {
@@ -749,6 +773,7 @@ impl<'a> Assembly<'a> {
             new_terms,
             ranks,
             predicates,
+            graphs,
             maps,
             dictionary,
             triple_rows: self.triple_rows,

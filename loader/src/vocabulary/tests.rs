@@ -139,7 +139,7 @@ fn roles_belong_to_their_terms() {
     let (mut vocabulary, ids) = intern(&terms, 4);
     vocabulary.add_role(ids[3], ROLE_PREDICATE);
     vocabulary.add_role(ids[3], 2);
-    let sorted = sort::sorted(&vocabulary);
+    let sorted = sort::sorted(&vocabulary, 1);
     let reordered = vocabulary.reordered(&sorted);
     for (place, id) in sorted.iter().enumerate() {
         let place = place as LocalId;
@@ -156,7 +156,12 @@ fn check_sorted(terms: &[Plain], what: &str) {
         .into_iter()
         .collect();
     expected.sort_by(|a, b| vocabulary.key(*a).cmp(&vocabulary.key(*b)));
-    assert!(sort::sorted(&vocabulary) == expected, "{what}");
+    for threads in [1, 3] {
+        assert!(
+            sort::sorted(&vocabulary, threads) == expected,
+            "{what}, {threads} threads"
+        );
+    }
 }
 
 #[test]
@@ -254,7 +259,7 @@ fn vocabularies(random: &mut Random, count: usize) -> Vec<SortedVocabulary> {
             for id in 0..vocabulary.len() as LocalId {
                 vocabulary.add_role(id, random.below(4) as u8);
             }
-            let sorted = sort::sorted(&vocabulary);
+            let sorted = sort::sorted(&vocabulary, 1);
             (vocabulary.reordered(&sorted), sorted)
         })
         .collect();
@@ -365,7 +370,7 @@ fn a_spilled_vocabulary_comes_back() {
         for id in 0..vocabulary.len() as LocalId {
             vocabulary.add_role(id, random.below(256) as u8);
         }
-        let sorted = sort::sorted(&vocabulary);
+        let sorted = sort::sorted(&vocabulary, 1);
         let storage = MemoryStorage::new();
         spill::write(&storage, "terms", &vocabulary, &sorted).expect("writes");
         let same: Vec<u32> = (0..vocabulary.annotations().len() as u32).collect();
