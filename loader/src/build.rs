@@ -146,23 +146,39 @@ impl Build<'_> {
         Ok(built.into_inner().expect("no worker panics"))
     }
 
-    /// Packs and sorts each run, and merges them.
+    /// Packs and sorts the runs, large ones in as many parts as there are threads, and merges them.
     fn base_in_memory<K: Key, const N: usize>(
         &self,
         sources: &[(&Rows<N>, &RankMap)],
         widths: Widths,
     ) -> Result<Chunk<K>, LoadError> {
-        let sorted = workers::each(self.threads, sources, |(rows, map)| {
+        let total: u64 = sources.iter().map(|(rows, _)| rows.count()).sum();
+        let part_rows = (total as usize).div_ceil(self.threads).max(PIECE_ROWS);
+        let mut parts = Vec::new();
+        for (rows, map) in sources {
+            match rows {
+                Rows::Memory(rows) => {
+                    parts.extend(rows.chunks(part_rows).map(|part| (Part::Memory(part), map)));
+                }
+                Rows::File { .. } => parts.push((Part::File(*rows), map)),
+            }
+        }
+        let mut sorted = workers::each(self.threads, &parts, |(rows, map)| {
             let packer = Packer::new(self.predicates, self.graphs, widths);
             let map = map.read(self.temporary.storage)?;
-            let mut keys: Vec<K> = Vec::with_capacity(rows.count() as usize);
-            rows.read(self.temporary.storage, |piece| {
-                packer.pack(piece, &map, &mut keys);
-                Ok(())
-            })?;
+            let mut keys: Vec<K> = Vec::new();
+            match rows {
+                Part::Memory(rows) => packer.pack(rows, &map, &mut keys),
+                Part::File(rows) => rows.read(self.temporary.storage, |piece| {
+                    packer.pack(piece, &map, &mut keys);
+                    Ok(())
+                })?,
+            }
             sort_distinct(&mut keys, &mut Vec::new(), widths);
             Ok(keys)
         })?;
+        // The small ones first, so that rows are moved as seldom as possible.
+        sorted.sort_by_key(Vec::len);
         let merged = sorted
             .into_iter()
             .reduce(|left, right| sort::merge_two(&left, &right));
@@ -290,6 +306,12 @@ impl Build<'_> {
         }
         encoder.finish(built)
     }
+}
+
+/// Rows that one thread packs and sorts.
+enum Part<'a, const N: usize> {
+    Memory(&'a [[u32; N]]),
+    File(&'a Rows<N>),
 }
 
 fn sort_distinct<K: Key>(keys: &mut Vec<K>, scratch: &mut Vec<K>, widths: Widths) {
