@@ -641,6 +641,6 @@ fn plain_statements_are_not_handed_over() {
     for literal in ODD_LITERALS {
         assert!(is_odd("ex:s", "ex:p", literal), "{literal}");
     }
-    let lists = "ex:s a ex:C,ex:D;;ex:p 1,\n2.5;.#\nex:s ex:p 1.ex:s ex:p ex:o.";
+    let lists = "ex:s a ex:C,ex:D;;ex:p 1,\n2.5;.#\nex:s ex:p 1.<http://e/s> ex:p ex:o.";
     assert_eq!(handed(lists), directives);
 }
