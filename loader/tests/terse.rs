@@ -611,9 +611,14 @@ fn the_fast_lexer_is_oxttl() {
                 bytes[at] = BYTES[random.below(BYTES.len())];
             }
         }
-        if let Err(panic) = catch_unwind(|| check_tokens(&bytes)) {
+        let slice_size = 1 + random.below(4_000);
+        let run = || {
+            check_tokens(&bytes);
+            check(&bytes, false, slice_size);
+        };
+        if let Err(panic) = catch_unwind(run) {
             let text = String::from_utf8_lossy(&bytes);
-            eprintln!("seed {SEED:#x}, round {round}:\n{text}");
+            eprintln!("seed {SEED:#x}, round {round}, slices of {slice_size}:\n{text}");
             resume_unwind(panic);
         }
     }
