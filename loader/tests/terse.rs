@@ -1,13 +1,14 @@
 //! Turtle and `TriG` cut into slices against `oxttl` on the whole document: tricky statements in random order,
-//! mutated, cut at every size. A failure prints the text.
+//! mutated, cut at every size; and the fast lexer of Turtle against `oxttl`, in statements of random tokens. A
+//! failure prints the text.
 
 mod common;
 
-use common::{Collector, parse_inputs, reader};
+use common::{Collector, parse_bytes, parse_inputs, reader};
 use oxrdf::{BlankNode, GraphName, NamedOrBlankNode, Quad, Term, Triple};
 use oxttl::{TriGParser, TurtleParser, TurtleSyntaxError};
 use quadrille_loader::input::{Format, InputOptions};
-use quadrille_loader::parse::ParseOptions;
+use quadrille_loader::parse::{ParseOptions, Reject};
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -294,4 +295,357 @@ fn deep_nesting_is_refused() {
             assert!(message.contains(":2:"), "{message}");
         }
     }
+}
+
+/// Prefixes that the tokens below name.
+const HEADER: &str = "@prefix ex: <http://e/> .\n@prefix : <http://empty/#> .\n\
+    @prefix host: <http://host> .\n@prefix a: <http://a/> . @prefix a.b: <http://ab/> .\n\
+    @prefix xsd: <http://www.w3.org/2001/XMLSchema#> . @prefix true: <urn:true:> .\n\
+    @prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> .\n\
+    @prefix half: <http://www.w3.org/1999/02/22-rdf-syntax-ns#lang> .\n";
+
+const PLAIN_NODES: &[&str] = &[
+    "<http://e/a>",
+    "<http://e/a#b?c>",
+    "<urn:a:b>",
+    "<http://e/ä>",
+    "<http://e/a/../b/./c>",
+    "ex:a",
+    "ex:a.b",
+    "ex:",
+    ":",
+    ":a",
+    "ex:1",
+    "ex:_",
+    "ex:a-b",
+    "ex:a..b",
+    "a:a",
+    "_:b",
+    "_:b.c",
+    "_:1",
+    "true:a",
+    "<http://e/%41>",
+];
+
+const PLAIN_LITERALS: &[&str] = &[
+    "\"\"",
+    "\"a b\"",
+    "\"ä . ; , # <x>\"",
+    "\"a\\n\\\"b\\u00E4\"",
+    "\"a\"@en",
+    "\"a\"@de-AT",
+    "\"\"@EN-us",
+    "\"1\"^^xsd:integer",
+    "\"01\"^^xsd:integer",
+    "\"x\"^^xsd:string",
+    "\"x\"^^<http://e/d>",
+    "\"x\\t\"^^ex:d",
+    "\"2020-01-01\"^^xsd:date",
+    "1",
+    "-1",
+    "+1",
+    "007",
+    "1.0",
+    "1.50",
+    ".5",
+    "-.5",
+    "1e0",
+    "1.e5",
+    "1.5E-3",
+    ".5e+1",
+    "true",
+    "false",
+    "12345678901234567890123",
+];
+
+/// Not plain, refused some of them.
+const ODD_NODES: &[&str] = &[
+    "<rel>",
+    "<>",
+    "<http://e/\\u0041>",
+    "<http://e/a b>",
+    "[]",
+    "[ ex:p ex:o ]",
+    "( 1 ex:a )",
+    "()",
+    "ex:a\\.",
+    "ex:%41",
+    "ex:a:b",
+    "ex:ä",
+    "host:a",
+    "host::1",
+    "no:a",
+    "a.b:c",
+    "_:ä",
+    "ex:-a",
+    "ex:.a",
+    "<< ex:a ex:b ex:c >>",
+    "_:",
+    "_:-a",
+    "<http://e:x/>",
+    "a",
+    "prefix",
+    "ex:a;",
+    "'single'",
+    "<http://e/\u{FFFE}>",
+    "ex",
+    "_:a:b",
+];
+
+const ODD_LITERALS: &[&str] = &[
+    "'a'",
+    "\"\"\"a\n\"b\". \"\"\"",
+    "'''x\r\ny'''",
+    "\"a\\qb\"",
+    "\"a\nb\"",
+    "\"a\\uD83D\\uDE00\"",
+    "\"a\"@en--ltr",
+    "\"a\"@1",
+    "\"a\"@toolongalanguage",
+    "\"a\" @en",
+    "\"1\" ^^ xsd:integer",
+    "\"1\"^^ xsd:integer",
+    "\"a\"^^rdf:langString",
+    "\"a\"^^half:String",
+    "\"a\"^^no:a",
+    "\"a\"^^<rel>",
+    "1..",
+    "1.0.5",
+    "1e",
+    "1.e",
+    "+",
+    ".",
+    "\"a\"^^<http://www.w3.org/1999/02/22-rdf-syntax-ns#dirLangString>",
+    "1abc",
+    "True",
+    "TRUE",
+    "truex",
+    "true.x",
+    "ex:o ~ ex:r",
+    "ex:o {| ex:p 1 |}",
+    "<<( ex:a ex:b 1 )>>",
+    "\"\"\"\"",
+    "\"a\"^<x>",
+    "\"a\"^^",
+    "\"a\"@",
+    "1. ",
+];
+
+const PLAIN_VERBS: &[&str] = &[
+    "a",
+    "a",
+    "ex:p",
+    "<http://e/p>",
+    ":",
+    "ex:q.r",
+    "a:a",
+    "rdf:type",
+];
+const ODD_VERBS: &[&str] = &[
+    "A", "<p>", "_:b", "ex:%41", "is", "no:p", "\"p\"", "ex:p\\-", "a.", "host:p", "=",
+];
+
+const GAPS: &[&str] = &[
+    " ",
+    " ",
+    " ",
+    " ",
+    "\n",
+    "\r\n",
+    "\r",
+    "\t",
+    "  \t ",
+    "",
+    " # comment . ; ,\n",
+    "#\r",
+    " # ä \"\r\n  ",
+];
+
+/// What stands between statements now and then.
+const BETWEEN: &[&str] = &[
+    "@prefix ex: <http://two/> .",
+    "PREFIX ex: <http://three#>",
+    "@base <http://base/x/> .",
+    "BASE <y/>",
+    "@prefix no: <rel> .",
+    "@prefix ex: <http://four/>.",
+    "@prefix : <http://empty/> .",
+    "VERSION \"1.2\"",
+    "@prefix host: <http://host/> .",
+    ".",
+    "]",
+    "ex:a ex:b ex:c",
+    "@prefix ex: <bad iri> .",
+];
+
+fn plain_or(
+    random: &mut Random,
+    odd: usize,
+    plain: &[&'static str],
+    other: &[&'static str],
+) -> &'static str {
+    let from = if random.below(100) < odd {
+        other
+    } else {
+        plain
+    };
+    from[random.below(from.len())]
+}
+
+fn objects(random: &mut Random, odd: usize, text: &mut String) {
+    loop {
+        text.push_str(random.pick(GAPS));
+        text.push_str(if random.below(2) == 0 {
+            plain_or(random, odd, PLAIN_NODES, ODD_NODES)
+        } else {
+            plain_or(random, odd, PLAIN_LITERALS, ODD_LITERALS)
+        });
+        text.push_str(random.pick(GAPS));
+        if random.below(4) > 0 {
+            return;
+        }
+        text.push(',');
+    }
+}
+
+/// A document of random tokens; `odd` of a hundred are not plain.
+fn tokens(random: &mut Random, odd: usize) -> String {
+    let mut text = HEADER.to_owned();
+    for _ in 0..random.below(120) {
+        if random.below(100) < odd {
+            text.push_str(random.pick(BETWEEN));
+            text.push_str(random.pick(GAPS));
+        }
+        text.push_str(plain_or(random, odd, PLAIN_NODES, ODD_NODES));
+        loop {
+            text.push_str(if random.below(20) == 0 {
+                random.pick(GAPS)
+            } else {
+                " "
+            });
+            text.push_str(plain_or(random, odd, PLAIN_VERBS, ODD_VERBS));
+            text.push_str(if random.below(20) == 0 { "" } else { " " });
+            objects(random, odd, &mut text);
+            if random.below(3) > 0 {
+                break;
+            }
+            for _ in 0..=random.below(5) / 3 {
+                text.push(';');
+                text.push_str(random.pick(GAPS));
+            }
+            if random.below(6) == 0 {
+                break;
+            }
+        }
+        text.push_str(if random.below(4) == 0 { "." } else { " ." });
+        text.push_str(random.pick(GAPS));
+    }
+    text
+}
+
+/// All that `oxttl` says of a whole document: statements, and lines, columns and reasons of errors.
+fn all_of_oxttl(bytes: &[u8]) -> (Vec<String>, Vec<(u64, u64, String)>) {
+    let (mut quads, mut errors) = (Vec::new(), Vec::new());
+    for triple in TurtleParser::new().for_slice(bytes) {
+        match triple {
+            Ok(triple) => quads.push(triple.in_graph(GraphName::DefaultGraph)),
+            Err(error) => {
+                let start = error.location().start;
+                let reason = error.message().to_owned();
+                errors.push((start.line + 1, start.column + 1, reason));
+            }
+        }
+    }
+    (numbered(&quads), errors)
+}
+
+/// What a slice gives: statements, rejects and how many lines were handed to `oxttl`.
+fn slice(bytes: &[u8], lenient: bool) -> (Vec<String>, Vec<Reject>, u64) {
+    let mut collector = Collector::skipping();
+    let options = ParseOptions {
+        batch_size: 3,
+        lenient,
+        ..ParseOptions::default()
+    };
+    let counts = parse_bytes(bytes, Format::Turtle, options, &mut collector).unwrap();
+    assert_eq!(counts.statements, collector.quads.len() as u64);
+    assert_eq!(counts.rejected, collector.rejects.len() as u64);
+    let quads = numbered(&collector.quads);
+    (quads, collector.rejects, counts.fallback_lines)
+}
+
+/// The fast lexer and `oxttl` together against `oxttl` alone, which has a slice with a byte-order mark to itself.
+fn check_tokens(bytes: &[u8]) {
+    let marked = [b"\xEF\xBB\xBF", bytes].concat();
+    for lenient in [false, true] {
+        let (quads, mut rejects, _) = slice(bytes, lenient);
+        let (slow_quads, mut slow_rejects, handed) = slice(&marked, lenient);
+        assert_eq!(handed, 0);
+        assert_eq!(quads, slow_quads, "lenient: {lenient}");
+        for reject in rejects.iter_mut().chain(&mut slow_rejects) {
+            if reject.line == 0 {
+                reject.reason.clear(); // it names blank nodes, which are random
+            }
+        }
+        assert_eq!(rejects, slow_rejects, "lenient: {lenient}");
+        if !lenient {
+            let (expected, errors) = all_of_oxttl(bytes);
+            assert_eq!(quads, expected);
+            let rejects = rejects.into_iter();
+            let rejects = rejects.map(|reject| (reject.line, reject.column, reject.reason));
+            assert_eq!(rejects.collect::<Vec<_>>(), errors);
+        }
+    }
+}
+
+#[test]
+fn the_fast_lexer_is_oxttl() {
+    const BYTES: &[u8] = b"\"'<>.[](){}#\\@ \n\r:;,a1_-^\xC3\x00%~";
+    let mut random = Random(SEED);
+    for round in 0..2_000 {
+        let odd = [0, 1, 1, 3, 10, 40][random.below(6)];
+        let mut bytes = tokens(&mut random, odd).into_bytes();
+        if random.below(3) == 0 {
+            for _ in 0..=random.below(3) {
+                let at = random.below(bytes.len());
+                bytes[at] = BYTES[random.below(BYTES.len())];
+            }
+        }
+        let slice_size = 1 + random.below(4_000);
+        let run = || {
+            check_tokens(&bytes);
+            check(&bytes, false, slice_size);
+        };
+        if let Err(panic) = catch_unwind(run) {
+            let text = String::from_utf8_lossy(&bytes);
+            eprintln!("seed {SEED:#x}, round {round}, slices of {slice_size}:\n{text}");
+            resume_unwind(panic);
+        }
+    }
+}
+
+/// Every token is what the lists above say it is: the fast lexer knows the plain ones.
+#[test]
+fn plain_statements_are_not_handed_over() {
+    // A comment keeps them out of the piece that is handed over with the directives.
+    let header = format!("{HEADER}#{}\n", "-".repeat(2_000));
+    let handed = |statement: &str| slice(format!("{header}{statement}").as_bytes(), false).2;
+    let directives = handed("");
+    let is_odd = |subject: &str, verb: &str, object: &str| {
+        handed(&format!("{subject} {verb} {object} .")) > directives
+    };
+    for node in PLAIN_NODES {
+        assert!(!is_odd(node, "ex:p", node), "{node}");
+    }
+    for verb in PLAIN_VERBS {
+        assert!(!is_odd("ex:s", verb, "ex:o"), "{verb}");
+    }
+    for literal in PLAIN_LITERALS {
+        assert!(!is_odd("ex:s", "ex:p", literal), "{literal}");
+    }
+    for literal in ODD_LITERALS {
+        assert!(is_odd("ex:s", "ex:p", literal), "{literal}");
+    }
+    let lists = "ex:s a ex:C,ex:D;;ex:p 1,\n2.5;.#\nex:s ex:p 1.<http://e/s> ex:p ex:o.";
+    assert_eq!(handed(lists), directives);
 }

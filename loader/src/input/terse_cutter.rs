@@ -46,7 +46,7 @@ impl Beginning {
     }
 
     /// Moves behind bytes that follow.
-    fn pass(&mut self, bytes: &[u8]) {
+    pub(crate) fn pass(&mut self, bytes: &[u8]) {
         self.offset += bytes.len() as u64;
         self.line += count_line_ends(bytes);
         let tail = match memrchr2(b'\r', b'\n', bytes) {

@@ -166,7 +166,9 @@ impl TerseScanner {
             },
             Token::Dot => {
                 if let Some(directive) = self.directive {
-                    if directive.with_dot && directive.complete {
+                    // A dot before a digit begins a number.
+                    let number = bytes.get(end).is_some_and(u8::is_ascii_digit);
+                    if directive.with_dot && directive.complete && !number {
                         self.end_directive(end);
                     } else {
                         self.lost = true;
@@ -440,6 +442,7 @@ mod tests {
             "<s> <p> <o>.@prefix a: <b> .",
             "<s> <p> [ PREFIX a: <b> ] .",
             "@prefix a: . <b>",
+            "@prefix a: <b> .1 <c> <d> .",
         ] {
             assert!(boundaries(text, false).2, "{text}");
         }

@@ -217,6 +217,11 @@ impl BatchBuilder {
         self.in_arena(Kind::Iri, iri, 0, Kind::Iri as u64)
     }
 
+    /// The same, its hash known.
+    pub(crate) fn iri_of_hash(&mut self, iri: &[u8], hash: u64) -> u32 {
+        self.in_arena_of_hash(Kind::Iri, iri, 0, hash)
+    }
+
     /// The entry of a blank node: its document's number and its label.
     pub(crate) fn blank(&mut self, document: u32, label: &[u8]) -> u32 {
         let mut scratch = std::mem::take(&mut self.scratch);
@@ -265,7 +270,10 @@ impl BatchBuilder {
     }
 
     fn in_arena(&mut self, kind: Kind, bytes: &[u8], annotation: u32, seed: u64) -> u32 {
-        let hash = hash_with_seed(bytes, seed);
+        self.in_arena_of_hash(kind, bytes, annotation, hash_with_seed(bytes, seed))
+    }
+
+    fn in_arena_of_hash(&mut self, kind: Kind, bytes: &[u8], annotation: u32, hash: u64) -> u32 {
         let slot = &mut self.cache[hash as usize % CACHE_SLOTS];
         if slot.hash == hash && slot.generation == self.generation as u32 {
             let term = &self.batch.terms[slot.index as usize];

@@ -29,8 +29,9 @@ const PREFIX_MAX: usize = 64;
 /// Language tags that are remembered as valid.
 const LANGUAGE_SLOTS: usize = 64;
 
-const RDF_LANG_STRING: &[u8] = b"http://www.w3.org/1999/02/22-rdf-syntax-ns#langString";
-const RDF_DIR_LANG_STRING: &[u8] = b"http://www.w3.org/1999/02/22-rdf-syntax-ns#dirLangString";
+pub(super) const RDF_LANG_STRING: &[u8] = b"http://www.w3.org/1999/02/22-rdf-syntax-ns#langString";
+pub(super) const RDF_DIR_LANG_STRING: &[u8] =
+    b"http://www.w3.org/1999/02/22-rdf-syntax-ns#dirLangString";
 
 /// Bytes that a host may have: unreserved characters and sub-delimiters.
 const HOST: [bool; 256] = {
@@ -72,13 +73,13 @@ pub(crate) enum Line {
 
 /// A node of a line, by its bytes (without `<`, `>` and `_:`).
 #[derive(Clone, Copy)]
-enum Node {
+pub(super) enum Node {
     Iri(usize, usize),
     Blank(usize, usize),
 }
 
 #[derive(Clone, Copy)]
-enum Subject {
+pub(super) enum Subject {
     /// The same as in the line before.
     Same,
     Node(Node),
@@ -101,22 +102,22 @@ enum Object<'a> {
 
 /// A term that the next line may repeat: where it stands in the slice, brackets included, and its entry.
 #[derive(Clone, Copy, Default)]
-struct Last {
-    start: usize,
-    length: usize,
+pub(super) struct Last {
+    pub(super) start: usize,
+    pub(super) length: usize,
     hash: u64,
     index: u32,
     generation: u64,
 }
 
 /// The beginning of an IRI, from its scheme to the `/` behind its authority, known to be valid.
-struct KnownPrefix {
+pub(super) struct KnownPrefix {
     bytes: [u8; PREFIX_MAX],
     length: usize,
 }
 
 impl KnownPrefix {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self {
             bytes: [0; PREFIX_MAX],
             length: 0,
@@ -344,7 +345,7 @@ impl Lexer {
 
     /// Whether a tag of letters, digits and hyphens is one that `oxttl` reads whole and takes.
     #[inline]
-    fn is_language(&mut self, tag: &[u8]) -> bool {
+    pub(super) fn is_language(&mut self, tag: &[u8]) -> bool {
         let hash = |hash: usize, byte: &u8| hash.wrapping_mul(31) ^ usize::from(*byte);
         let slot = tag.iter().fold(tag.len(), hash) % LANGUAGE_SLOTS;
         if *self.languages[slot] == *tag && !tag.is_empty() {
@@ -450,7 +451,7 @@ impl Lexer {
 }
 
 #[inline]
-fn add_repeatable(
+pub(super) fn add_repeatable(
     data: &[u8],
     node: Subject,
     last: &mut Last,
@@ -509,7 +510,7 @@ fn line_end(data: &[u8], length: usize, at: usize) -> Option<usize> {
 
 /// Where the label of the blank node at `at` (its `_`) ends, if it is plain.
 #[inline]
-fn label_end(data: &[u8], at: usize) -> Option<usize> {
+pub(super) fn label_end(data: &[u8], at: usize) -> Option<usize> {
     let start = at + 2;
     if data[at + 1] != b':' || !LABEL[data[start] as usize] || matches!(data[start], b'-' | b'.') {
         return None;
@@ -530,7 +531,12 @@ fn label_end(data: &[u8], at: usize) -> Option<usize> {
 
 /// Resolves the escapes of a literal that begins at `start` and has its first `\` at `escape`; gives where its
 /// closing quote stands.
-fn unescape(data: &[u8], start: usize, escape: usize, out: &mut Vec<u8>) -> Option<usize> {
+pub(super) fn unescape(
+    data: &[u8],
+    start: usize,
+    escape: usize,
+    out: &mut Vec<u8>,
+) -> Option<usize> {
     out.clear();
     let (mut start, mut at) = (start, escape);
     loop {
@@ -567,7 +573,7 @@ fn hexadecimal(digits: &[u8]) -> Option<char> {
 
 /// Where the IRI that begins at `start` ends (at its `>`), if it is one that `oxttl` takes as it stands.
 #[inline]
-fn iri_end(data: &[u8], start: usize, prefix: &mut KnownPrefix) -> Option<usize> {
+pub(super) fn iri_end(data: &[u8], start: usize, prefix: &mut KnownPrefix) -> Option<usize> {
     let known = &prefix.bytes[..prefix.length];
     let from = if prefix.length != 0 && data[start..].starts_with(known) {
         start + prefix.length

@@ -1,7 +1,7 @@
 //! Parsing: pieces of input become [`Batch`]es of statements.
 //!
 //! * N-Triples and N-Quads: [`lexer`] takes the plain lines, [`fallback`] hands the others to `oxttl`;
-//! * Turtle and `TriG`: [`terse`], by `oxttl`;
+//! * Turtle: [`terse_lexer`] takes the plain statements, `oxttl` the others; `TriG`: `oxttl`; see [`terse`];
 //! * RDF/XML and JSON-LD: [`other`], by `oxrdfxml` and `oxjsonld`.
 //!
 //! What always holds: `oxttl` decides what is valid, the lexer only agrees with it faster; a statement goes
@@ -15,6 +15,7 @@ pub(crate) mod lexer;
 mod other;
 pub(crate) mod scan;
 mod terse;
+mod terse_lexer;
 
 use crate::batch::Batch;
 use crate::error::{LoadError, Result};
@@ -26,6 +27,7 @@ use oxrdf::NamedNode;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
+use terse_lexer::TerseLexer;
 
 /// Statements of a batch unless told otherwise: with their terms they stay in the second-level cache.
 pub const BATCH_SIZE_STATEMENTS: usize = 4096;
@@ -111,7 +113,7 @@ pub struct ParseCounts {
     pub statements: u64,
     /// Lines, comments and empty ones included (0 for RDF/XML and JSON-LD).
     pub lines: u64,
-    /// Lines that the fast lexer handed to `oxttl`.
+    /// Lines that a fast lexer handed to `oxttl`; not of what it does not read, `TriG` for one.
     pub fallback_lines: u64,
     /// Statements that only a lenient parse took; they are counted in `statements` too. Turtle, `TriG`, RDF/XML
     /// and JSON-LD do not tell them apart.
@@ -138,6 +140,7 @@ pub struct StatementParser {
     options: ParseOptions,
     builder: BatchBuilder,
     lexer: Lexer,
+    terse: TerseLexer,
     prefixes: BTreeMap<String, String>,
 }
 
@@ -147,6 +150,7 @@ impl StatementParser {
         Self {
             builder: BatchBuilder::new(options.batch_size, options.graph.clone()),
             lexer: Lexer::new(),
+            terse: TerseLexer::new(),
             prefixes: BTreeMap::new(),
             options,
         }
