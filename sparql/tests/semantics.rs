@@ -297,6 +297,15 @@ fn a_limit_stops_early() {
 }
 
 #[test]
+fn an_iri_that_the_store_does_not_know_is_not_equal() {
+    assert_eq!(
+        ask("SELECT ?x { ?x <e:age> ?a FILTER(!(?a = <e:nowhere>)) }").len(),
+        ask("SELECT ?x { ?x <e:age> ?a }").len()
+    );
+    assert!(ask("SELECT ?x { ?x <e:age> ?a FILTER(?a IN (<e:nowhere>)) }").is_empty());
+}
+
+#[test]
 fn whatever_is_missing_is_named() {
     let snapshot = store(DATA).snapshot();
     let cases = [

@@ -241,10 +241,11 @@ impl<'a> Row<'a> {
                 return Some(false);
             }
         }
-        // An IRI whose term was not fetched is compared with a constant that the store does not know, or with a literal.
-        if let (Operand::Id(id), Operand::Constant(_)) | (Operand::Constant(_), Operand::Id(id)) =
-            (left, right)
-            && is_resource(*id)
+        // A term that was not fetched is compared with an IRI that the store does not know, or an IRI that was not fetched
+        // with a constant.
+        if let (Operand::Id(id), Operand::Constant(constant))
+        | (Operand::Constant(constant), Operand::Id(id)) = (left, right)
+            && (is_resource(*id) || matches!(constant.value, Value::Iri(_)))
         {
             return Some(false);
         }
