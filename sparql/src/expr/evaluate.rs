@@ -8,7 +8,7 @@
 //! is the same blank node in each of them, row by row, as the specification asks.
 
 use super::functions::pattern::Pattern;
-use super::row::Row;
+use super::row::{Operand, Row};
 use super::value::Value;
 use super::{Constant, Expr, Function};
 use crate::error::Result;
@@ -19,6 +19,7 @@ use crate::plan::logical::VariableId;
 use hashbrown::HashMap;
 use oxrdf::{BlankNode, Term};
 use oxsdatatypes::DateTime;
+use quadrille_store::inline;
 use quadrille_store::{Kind, Snapshot, TermId};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -43,9 +44,10 @@ pub enum Wanted {
 /// What an expression came out as.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Outcome {
-    /// A term that has an id.
+    /// A term that has an id, because it is bound, a constant that the store knows, or a value that stands in its id.
     Id(TermId),
-    /// A term that was computed, or that the store did not know as a constant. The store may have it all the same.
+    /// A term that was computed and is no such value, or a constant that the store does not know. The store may have what
+    /// was computed all the same.
     Term(Term),
 }
 
@@ -295,10 +297,20 @@ impl Evaluator {
     pub fn outcome(&self, expression: &Expr, batch: &Batch, row: usize) -> Option<Outcome> {
         let row = self.row(batch, row);
         let operand = row.operand(expression)?;
-        Some(match row.id_of(&operand) {
-            Some(id) => Outcome::Id(id),
-            None => Outcome::Term(row.term_of(&operand)),
-        })
+        if let Some(id) = row.id_of(&operand) {
+            return Some(Outcome::Id(id));
+        }
+        if let Operand::Computed(Value::Integer(value)) = &operand
+            && let Some(id) = inline::from_integer(Kind::Integer, (*value).into())
+        {
+            return Some(Outcome::Id(id));
+        }
+        let term = row.term_of(&operand);
+        let id = match &term {
+            Term::Literal(literal) => inline::encode(literal.value(), literal.datatype().as_str()),
+            _ => None,
+        };
+        Some(id.map_or(Outcome::Term(term), Outcome::Id))
     }
 
     /// The same as a term; the evaluator must have been made for [`Wanted::Terms`].

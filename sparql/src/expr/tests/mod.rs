@@ -6,7 +6,7 @@ mod operators;
 mod order;
 mod patterns;
 
-use super::{Compilation, Evaluator, Expr, Wanted, compile};
+use super::{Compilation, Evaluator, Expr, Outcome, Wanted, compile};
 use crate::exec::batch::Batch;
 use crate::exec::control::Control;
 use oxrdf::{NamedNode, Term};
@@ -76,6 +76,50 @@ fn evaluate_all(expressions: &[&Expr], rows: usize) -> Vec<Vec<Option<Term>>> {
                 .collect()
         })
         .collect()
+}
+
+#[test]
+fn values_that_stand_in_their_ids_come_out_as_ids() {
+    let table = [
+        ("1 + 1", "2"),
+        ("1.5 * 1", "1.5"),
+        ("1e0 / 2", "5e-1"),
+        ("1 = 1", "true"),
+        ("STRDT(\"7\", xsd:byte)", r#""7"^^xsd:byte"#),
+        (r#"xsd:date("2020-01-01")"#, r#""2020-01-01"^^xsd:date"#),
+        ("STRDT(\"01\", xsd:integer)", ERROR),
+        ("CONCAT(\"a\", \"b\")", ERROR),
+        ("BNODE()", ERROR),
+    ];
+    let store = Store::in_memory();
+    let control = Arc::new(Control::new(None, None, 1));
+    let mut batch = Batch::new(0);
+    batch.set_rows(1);
+    for (text, expected) in table {
+        let expression = expression(text);
+        let mut evaluator = Evaluator::new(
+            &store.snapshot(),
+            [&expression],
+            Wanted::Outcomes,
+            &[],
+            &control,
+        )
+        .expect("memory");
+        evaluator.prepare(&batch, &[0]).expect("memory");
+        match evaluator.outcome(&expression, &batch, 0) {
+            Some(Outcome::Id(id)) => {
+                let term = store.snapshot().term(id).expect("a term");
+                assert!(expected != ERROR, "{text}");
+                assert_eq!(
+                    evaluate(&format!("{term} = {expected}")),
+                    evaluate("true"),
+                    "{text}"
+                );
+            }
+            Some(Outcome::Term(term)) => assert_eq!(expected, ERROR, "{text} is {term}"),
+            None => panic!("{text} fails"),
+        }
+    }
 }
 
 /// What an expression comes out as.
