@@ -1,8 +1,9 @@
 //! What stops a query from outside: cancellation and the time limit.
 
 use crate::error::{QueryError, Result};
-use std::sync::Arc;
+use oxsdatatypes::DateTime;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// Cancels queries from another thread. Clones cancel the same queries.
@@ -35,6 +36,7 @@ pub struct Control {
     token: Option<CancellationToken>,
     deadline: Option<(Instant, Duration)>,
     batch_rows: usize,
+    now: OnceLock<DateTime>,
 }
 
 impl Control {
@@ -49,7 +51,13 @@ impl Control {
             // A limit beyond what the clock can count to is none.
             deadline: timeout.and_then(|limit| Some((Instant::now().checked_add(limit)?, limit))),
             batch_rows: batch_rows.max(1),
+            now: OnceLock::new(),
         }
+    }
+
+    /// What `NOW()` is in all of the query: the time when it first asks.
+    pub fn now(&self) -> DateTime {
+        *self.now.get_or_init(DateTime::now)
     }
 
     /// How many rows an operator gives at a time, at most.

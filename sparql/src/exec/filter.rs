@@ -8,7 +8,7 @@ use super::control::Control;
 use super::hash::mix;
 use super::operator::Operator;
 use crate::error::Result;
-use crate::expr::{Evaluator, Expr};
+use crate::expr::{Evaluator, Expr, Wanted};
 use crate::plan::logical::VariableId;
 use quadrille_store::{Snapshot, TermId};
 use std::sync::Arc;
@@ -54,7 +54,13 @@ impl Filter {
             .iter()
             .map(|expression| {
                 Ok(Condition {
-                    evaluator: Evaluator::new(snapshot, expression, variables)?,
+                    evaluator: Evaluator::new(
+                        snapshot,
+                        [&**expression],
+                        Wanted::Truth,
+                        variables,
+                        &control,
+                    )?,
                     column: only_column(expression, variables),
                     expression: Arc::clone(expression),
                     memory: Vec::new(),
@@ -72,8 +78,11 @@ impl Filter {
     }
 }
 
-/// The column of an expression's variable, if it has only one.
+/// The column of an expression's variable, if it has only one and its term decides alone.
 fn only_column(expression: &Expr, variables: &[VariableId]) -> Option<usize> {
+    if expression.is_volatile() {
+        return None;
+    }
     let (mut only, mut others) = (None, false);
     expression.variables(&mut |variable| {
         others |= only.is_some_and(|known| known != variable);
@@ -154,6 +163,7 @@ impl Operator for Filter {
             self.selection.extend(0..output.rows() as u32);
             for condition in &mut self.conditions {
                 condition.apply(output, &mut self.selection, &mut self.unknown)?;
+                condition.evaluator.check()?;
                 if self.selection.is_empty() {
                     break;
                 }

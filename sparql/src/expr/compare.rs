@@ -5,7 +5,7 @@
 //! a value, nobody knows: that is an error (`None`).
 
 use super::value::Value;
-use super::{Comparison, Operation};
+use super::{Comparison, Operation, large, temporal};
 use oxrdf::Triple;
 use oxsdatatypes::{Decimal, Double, Float, Integer};
 use std::cmp::Ordering;
@@ -58,6 +58,9 @@ pub fn equal(left: &Value<'_>, right: &Value<'_>) -> Option<bool> {
         // NaN is not comparable, and so not equal.
         return Some(numbers.compare() == Some(Ordering::Equal));
     }
+    if large::is_about_large(left, right) {
+        return Some(large::compare(left, right) == Some(Ordering::Equal));
+    }
     match (left, right) {
         (Value::Iri(left), Value::Iri(right))
         | (Value::Blank(left), Value::Blank(right))
@@ -77,6 +80,11 @@ pub fn equal(left: &Value<'_>, right: &Value<'_>) -> Option<bool> {
         (Value::Boolean(left), Value::Boolean(right)) => Some(left == right),
         (Value::DateTime(left), Value::DateTime(right)) => Some(left == right),
         (Value::Date(left), Value::Date(right)) => Some(left == right),
+        (Value::Time(left), Value::Time(right)) => Some(left == right),
+        (
+            Value::Duration(_) | Value::YearMonthDuration(_) | Value::DayTimeDuration(_),
+            Value::Duration(_) | Value::YearMonthDuration(_) | Value::DayTimeDuration(_),
+        ) => Some(left.duration()? == right.duration()?),
         (Value::Triple(left), Value::Triple(right)) => equal_triples(left, right),
         (
             Value::Other { lexical, datatype },
@@ -101,15 +109,14 @@ fn equal_triples(left: &Triple, right: &Triple) -> Option<bool> {
 /// `left < right` and its relatives; `None` is a type error.
 pub fn compare(comparison: Comparison, left: &Value<'_>, right: &Value<'_>) -> Option<bool> {
     let order = if let Some(numbers) = Numbers::new(left, right) {
-        match numbers.compare() {
-            Some(order) => order,
-            // NaN is neither less nor greater nor equal; that is no error.
-            None => return Some(false),
-        }
+        numbers.compare()
+    } else if large::is_about_large(left, right) {
+        large::compare(left, right)
     } else {
-        order(left, right)?
+        Some(order(left, right)?)
     };
-    Some(comparison.holds(order))
+    // NaN is neither less nor greater nor equal; that is no error.
+    Some(order.is_some_and(|order| comparison.holds(order)))
 }
 
 /// How two values that are not numbers are ordered; `None` is a type error, or dates with and without a zone that lie
@@ -120,6 +127,12 @@ fn order(left: &Value<'_>, right: &Value<'_>) -> Option<Ordering> {
         (Value::Boolean(left), Value::Boolean(right)) => Some(left.cmp(right)),
         (Value::DateTime(left), Value::DateTime(right)) => left.partial_cmp(right),
         (Value::Date(left), Value::Date(right)) => left.partial_cmp(right),
+        (Value::Time(left), Value::Time(right)) => left.partial_cmp(right),
+        // Months and seconds do not compare, so there is no order of durations of both.
+        (Value::YearMonthDuration(left), Value::YearMonthDuration(right)) => {
+            left.partial_cmp(right)
+        }
+        (Value::DayTimeDuration(left), Value::DayTimeDuration(right)) => left.partial_cmp(right),
         _ => None,
     }
 }
@@ -137,13 +150,21 @@ impl Comparison {
     }
 }
 
-/// Computes with two numbers; `None` if one is not a number, or the result cannot be represented.
+/// Computes with two numbers, or with dates, times and durations; `None` if the operands are others, or the result cannot
+/// be represented.
 pub fn compute(
     operation: Operation,
     left: &Value<'_>,
     right: &Value<'_>,
 ) -> Option<Value<'static>> {
-    Some(match Numbers::new(left, right)? {
+    let Some(numbers) = Numbers::new(left, right) else {
+        return match operation {
+            Operation::Add => temporal::add(left, right),
+            Operation::Subtract => temporal::subtract(left, right),
+            Operation::Multiply | Operation::Divide => None,
+        };
+    };
+    Some(match numbers {
         Numbers::Integers(left, right) => match operation {
             Operation::Add => Value::Integer(left.checked_add(right)?),
             Operation::Subtract => Value::Integer(left.checked_sub(right)?),
@@ -171,13 +192,15 @@ pub fn compute(
     })
 }
 
-/// A number negated; `None` if it is not a number, or the result cannot be represented.
+/// A number or a duration negated; `None` if it is neither, or the result cannot be represented.
 pub fn negate(value: &Value<'_>) -> Option<Value<'static>> {
     Some(match value {
         Value::Integer(value) => Value::Integer(value.checked_neg()?),
         Value::Decimal(value) => Value::Decimal(value.checked_neg()?),
         Value::Float(value) => Value::Float(-*value),
         Value::Double(value) => Value::Double(-*value),
+        Value::YearMonthDuration(value) => Value::YearMonthDuration(value.checked_neg()?),
+        Value::DayTimeDuration(value) => Value::DayTimeDuration(value.checked_neg()?),
         _ => return None,
     })
 }

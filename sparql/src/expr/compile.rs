@@ -1,26 +1,36 @@
 //! From the parser's expressions to [`Expr`].
 
+use super::functions::pattern::Pattern;
 use super::value::Value;
-use super::{Comparison, Constant, Expr, Function, Operation};
+use super::{Comparison, Constant, ConstantPattern, Expr, Function, Operation, PatternCall};
 use crate::error::{QueryError, Result};
 use crate::nesting::EXPRESSION_DEPTH_MAX;
 use crate::plan::logical::VariableId;
-use oxrdf::{Literal, Term, Triple, Variable};
+use oxrdf::{Literal, NamedNode, Term, Triple, Variable};
 use spargebra::algebra::{Expression, Function as Name};
+use std::sync::Arc;
 
-/// Compiles an expression. `resolve` numbers a variable, or gives `None` if the expression cannot see it;
-/// `constants` counts the constants of the query.
+/// What the expressions of one query share while they are compiled.
+#[derive(Debug, Default)]
+pub struct Compilation {
+    /// Counts the constants.
+    pub constants: u32,
+    /// What `IRI` resolves relative IRIs against.
+    pub base: Option<NamedNode>,
+}
+
+/// Compiles an expression. `resolve` numbers a variable, or gives `None` if the expression cannot see it.
 ///
 /// # Errors
 /// [`QueryError::Unsupported`] for a function or an operator that this engine does not do; [`QueryError::Limit`] for an
 /// expression that is too deep.
 pub fn compile(
     expression: &Expression,
-    constants: &mut u32,
+    compilation: &mut Compilation,
     resolve: &mut impl FnMut(&Variable) -> Option<VariableId>,
 ) -> Result<Expr> {
     Compiler {
-        constants,
+        compilation,
         resolve,
         depth: 0,
     }
@@ -28,7 +38,7 @@ pub fn compile(
 }
 
 struct Compiler<'a, R> {
-    constants: &'a mut u32,
+    compilation: &'a mut Compilation,
     resolve: &'a mut R,
     depth: usize,
 }
@@ -124,8 +134,8 @@ impl<R: FnMut(&Variable) -> Option<VariableId>> Compiler<'_, R> {
     }
 
     fn constant(&mut self, term: Term) -> Expr {
-        let number = *self.constants;
-        *self.constants += 1;
+        let number = self.compilation.constants;
+        self.compilation.constants += 1;
         Expr::Constant(Box::new(Constant {
             value: Value::of(&term).into_owned(),
             term,
@@ -145,33 +155,57 @@ impl<R: FnMut(&Variable) -> Option<VariableId>> Compiler<'_, R> {
         if let (Name::Triple, Some(triple)) = (name, ground_triple(operands)) {
             return Ok(self.constant(triple.into()));
         }
-        let (function, arity) = match name {
-            Name::Str => (Function::Str, 1),
-            Name::Lang => (Function::Lang, 1),
-            Name::LangMatches => (Function::LangMatches, 2),
-            Name::Datatype => (Function::Datatype, 1),
-            Name::IsIri => (Function::IsIri, 1),
-            Name::IsBlank => (Function::IsBlank, 1),
-            Name::IsLiteral => (Function::IsLiteral, 1),
-            Name::IsNumeric => (Function::IsNumeric, 1),
-            Name::IsTriple => (Function::IsTriple, 1),
-            Name::StrLen => (Function::StrLen, 1),
-            Name::Contains => (Function::Contains, 2),
-            Name::StrStarts => (Function::StrStarts, 2),
-            Name::StrEnds => (Function::StrEnds, 2),
-            Name::Custom(iri) => {
-                return Err(QueryError::unsupported(format!("the function {iri}")));
-            }
-            other => return Err(QueryError::unsupported(format!("the function {other}"))),
+        let Some((function, arity)) = Function::of(name) else {
+            return Err(QueryError::unsupported(format!("the function {name}")));
         };
-        // The parser checks this; algebra that a program builds may be wrong.
-        if operands.len() != arity {
+        // The parser checks this but for casts; algebra that a program builds may be wrong.
+        if !arity.contains(&operands.len()) {
             return Err(QueryError::unsupported(format!(
-                "the function {name} with {} arguments",
+                "the function {function} with {} arguments",
                 operands.len()
             )));
         }
-        Ok(Expr::Call(function, self.list(operands)?))
+        let mut operands = self.list(operands)?;
+        Ok(match function {
+            Function::Regex | Function::Replace => {
+                let mut call = PatternCall {
+                    function,
+                    operands,
+                    pattern: ConstantPattern::Computed,
+                };
+                call.pattern = constant_pattern(&call);
+                Expr::Match(Box::new(call))
+            }
+            Function::Iri => {
+                if let Some(base) = self.compilation.base.clone() {
+                    operands.push(self.constant(base.into()));
+                }
+                Expr::Call(function, operands)
+            }
+            _ => Expr::Call(function, operands),
+        })
+    }
+}
+
+/// The pattern of a call, compiled if the query names it.
+fn constant_pattern(call: &PatternCall) -> ConstantPattern {
+    let Some(Expr::Constant(pattern)) = call.operands.get(1) else {
+        return ConstantPattern::Computed;
+    };
+    let flags: &str = match call.flags() {
+        None => "",
+        Some(Expr::Constant(flags)) => match &flags.value {
+            Value::String(flags) => flags,
+            _ => return ConstantPattern::Invalid,
+        },
+        Some(_) => return ConstantPattern::Computed,
+    };
+    match &pattern.value {
+        Value::String(pattern) => Pattern::new(pattern, flags)
+            .map_or(ConstantPattern::Invalid, |pattern| {
+                ConstantPattern::Compiled(Arc::new(pattern))
+            }),
+        _ => ConstantPattern::Invalid,
     }
 }
 

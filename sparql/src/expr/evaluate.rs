@@ -3,23 +3,58 @@
 //! Operands stay ids as long as that gives the right answer: `sameTerm`, `isIRI`, equality with an IRI, comparisons of
 //! two inline integers or dates. Terms of the dictionaries that an expression needs all the same are fetched for
 //! a whole batch at once ([`Evaluator::prepare`]), each once, and kept from batch to batch within a bound.
+//!
+//! An operator that computes several expressions for the same rows gives them all to one evaluator: then `BNODE("a")`
+//! is the same blank node in each of them, row by row, as the specification asks.
 
-use super::row::Row;
+use super::functions::pattern::Pattern;
+use super::row::{Operand, Row};
 use super::value::Value;
 use super::{Constant, Expr, Function};
 use crate::error::Result;
 use crate::exec::batch::Batch;
+use crate::exec::control::Control;
+use crate::expr::functions::casts::Cast;
 use crate::plan::logical::VariableId;
 use hashbrown::HashMap;
-use oxrdf::Term;
+use oxrdf::{BlankNode, Term};
+use oxsdatatypes::DateTime;
+use quadrille_store::inline;
 use quadrille_store::{Kind, Snapshot, TermId};
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
 
 /// How many fetched terms are kept; when there are more, all are dropped before the next batch.
 const FETCHED_TERMS_MAX: usize = 1 << 16;
 
-/// Computes an expression over the batches of one operator.
+/// How many patterns that are not constant are kept compiled; when there are more, all are dropped.
+const PATTERNS_MAX: usize = 64;
+
+/// What expressions are computed for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wanted {
+    /// Conditions: [`Evaluator::is_true`].
+    Truth,
+    /// Ids, or terms that were computed: [`Evaluator::outcome`].
+    Outcomes,
+    /// Terms: [`Evaluator::evaluate_term`], and [`Evaluator::outcome`] too.
+    Terms,
+}
+
+/// What an expression came out as.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    /// A term that has an id, because it is bound, a constant that the store knows, or a value that stands in its id.
+    Id(TermId),
+    /// A term that was computed and is no such value, or a constant that the store does not know. The store may have what
+    /// was computed all the same.
+    Term(Term),
+}
+
+/// Computes expressions over the batches of one operator.
 pub struct Evaluator {
     snapshot: Snapshot,
+    control: Arc<Control>,
     /// By variable: its column, or [`NO_COLUMN`].
     columns: Vec<u32>,
     /// By number of the constant: its id, if the store knows the term.
@@ -28,6 +63,12 @@ pub struct Evaluator {
     needs: Vec<(usize, Need)>,
     fetched: HashMap<TermId, Term>,
     missing: Vec<TermId>,
+    /// The blank nodes that `BNODE` made for the prepared rows, by row and label.
+    blank_nodes: RefCell<HashMap<(usize, String), String>>,
+    /// Patterns that are computed: by flags, a line feed, and the pattern. `None` if they are invalid.
+    patterns: RefCell<HashMap<String, Option<Arc<Pattern>>>>,
+    /// Whether the query was found stopped amidst a batch.
+    is_stopped: Cell<bool>,
 }
 
 const NO_COLUMN: u32 = u32::MAX;
@@ -44,18 +85,28 @@ enum Need {
 }
 
 impl Evaluator {
-    /// An evaluator of an expression for batches with these columns.
+    /// An evaluator of expressions for batches with these columns.
     ///
     /// # Errors
     /// If the store cannot be read.
-    pub fn new(snapshot: &Snapshot, expression: &Expr, variables: &[VariableId]) -> Result<Self> {
+    pub fn new<'e>(
+        snapshot: &Snapshot,
+        expressions: impl IntoIterator<Item = &'e Expr>,
+        wanted: Wanted,
+        variables: &[VariableId],
+        control: &Arc<Control>,
+    ) -> Result<Self> {
         let mut evaluator = Self {
             snapshot: snapshot.clone(),
+            control: Arc::clone(control),
             columns: Vec::new(),
             constants: Vec::new(),
             needs: Vec::new(),
             fetched: HashMap::new(),
             missing: Vec::new(),
+            blank_nodes: RefCell::default(),
+            patterns: RefCell::default(),
+            is_stopped: Cell::new(false),
         };
         for (column, variable) in variables.iter().enumerate() {
             if evaluator.columns.len() <= variable.index() {
@@ -63,19 +114,26 @@ impl Evaluator {
             }
             evaluator.columns[variable.index()] = column as u32;
         }
-        let mut failed = None;
-        expression.walk(&mut |part| {
-            if let Expr::Constant(constant) = part
-                && let Err(error) = evaluator.add_constant(constant)
-            {
-                failed = Some(error);
+        let need = match wanted {
+            Wanted::Truth => Need::Literals,
+            Wanted::Outcomes => Need::Nothing,
+            Wanted::Terms => Need::Everything,
+        };
+        for expression in expressions {
+            let mut failed = None;
+            expression.walk(&mut |part| {
+                if let Expr::Constant(constant) = part
+                    && let Err(error) = evaluator.add_constant(constant)
+                {
+                    failed = Some(error);
+                }
+            });
+            if let Some(error) = failed {
+                return Err(error);
             }
-        });
-        evaluator.add_needs(expression, Need::Literals);
-        match failed {
-            Some(error) => Err(error),
-            None => Ok(evaluator),
+            evaluator.add_needs(expression, need);
         }
+        Ok(evaluator)
     }
 
     fn add_constant(&mut self, constant: &Constant) -> Result<()> {
@@ -159,22 +217,24 @@ impl Evaluator {
             }
             Expr::Call(function, operands) => {
                 let need = match function {
-                    Function::Str => Need::Everything,
+                    Function::Str
+                    | Function::Iri
+                    | Function::StrDt
+                    | Function::Triple
+                    | Function::Cast(Cast::String) => Need::Everything,
                     Function::IsIri
                     | Function::IsBlank
                     | Function::IsLiteral
                     | Function::IsTriple => Need::Nothing,
-                    Function::Lang
-                    | Function::LangMatches
-                    | Function::Datatype
-                    | Function::IsNumeric
-                    | Function::StrLen
-                    | Function::Contains
-                    | Function::StrStarts
-                    | Function::StrEnds => Need::Literals,
+                    _ => Need::Literals,
                 };
                 for operand in operands {
                     self.add_needs(operand, need);
+                }
+            }
+            Expr::Match(call) => {
+                for operand in &call.operands {
+                    self.add_needs(operand, Need::Literals);
                 }
             }
         }
@@ -188,11 +248,13 @@ impl Evaluator {
             .map(|column| *column as usize)
     }
 
-    /// Fetches the terms that rows of a batch need; to be called before [`Evaluator::is_true`] is for them.
+    /// Fetches the terms that rows of a batch need; to be called once for each batch, before any of its rows is
+    /// computed.
     ///
     /// # Errors
     /// If the store cannot be read.
     pub fn prepare(&mut self, batch: &Batch, rows: &[u32]) -> Result<()> {
+        self.blank_nodes.get_mut().clear();
         if self.needs.is_empty() {
             return Ok(());
         }
@@ -223,12 +285,99 @@ impl Evaluator {
 
     /// Whether a condition is met in a row: neither false nor an error.
     pub fn is_true(&self, expression: &Expr, batch: &Batch, row: usize) -> bool {
-        let row = Row {
+        self.truth(expression, batch, row) == Some(true)
+    }
+
+    /// The effective boolean value of an expression in a row; `None` if it fails or has none.
+    pub fn truth(&self, expression: &Expr, batch: &Batch, row: usize) -> Option<bool> {
+        self.row(batch, row).truth(expression)
+    }
+
+    /// What an expression comes out as in a row; `None` if it fails.
+    pub fn outcome(&self, expression: &Expr, batch: &Batch, row: usize) -> Option<Outcome> {
+        let row = self.row(batch, row);
+        let operand = row.operand(expression)?;
+        if let Some(id) = row.id_of(&operand) {
+            return Some(Outcome::Id(id));
+        }
+        if let Operand::Computed(Value::Integer(value)) = &operand
+            && let Some(id) = inline::from_integer(Kind::Integer, (*value).into())
+        {
+            return Some(Outcome::Id(id));
+        }
+        let term = row.term_of(&operand);
+        let id = match &term {
+            Term::Literal(literal) => inline::encode(literal.value(), literal.datatype().as_str()),
+            _ => None,
+        };
+        Some(id.map_or(Outcome::Term(term), Outcome::Id))
+    }
+
+    /// The same as a term; the evaluator must have been made for [`Wanted::Terms`].
+    pub fn evaluate_term(&self, expression: &Expr, batch: &Batch, row: usize) -> Option<Term> {
+        let row = self.row(batch, row);
+        Some(row.term_of(&row.operand(expression)?))
+    }
+
+    fn row<'a>(&'a self, batch: &'a Batch, number: usize) -> Row<'a> {
+        Row {
             evaluator: self,
             batch,
-            number: row,
-        };
-        row.truth(expression) == Some(true)
+            number,
+        }
+    }
+
+    /// To be called after the rows of a batch were computed: where the query was stopped amidst of them, what came out is
+    /// not to be used.
+    ///
+    /// # Errors
+    /// If the query was stopped.
+    pub fn check(&self) -> Result<()> {
+        if self.is_stopped.get() {
+            self.control.check()
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Whether the query was stopped: to be asked before what may take long.
+    pub(super) fn is_stopped(&self) -> bool {
+        if !self.is_stopped.get() {
+            self.is_stopped.set(self.control.check().is_err());
+        }
+        self.is_stopped.get()
+    }
+
+    /// The time of the query.
+    pub(super) fn now(&self) -> DateTime {
+        self.control.now()
+    }
+
+    /// The blank node of a label in a row.
+    pub(super) fn blank_node(&self, row: usize, label: &str) -> String {
+        self.blank_nodes
+            .borrow_mut()
+            .entry((row, label.to_owned()))
+            .or_insert_with(|| BlankNode::default().into_string())
+            .clone()
+    }
+
+    /// A pattern that was computed; `None` if it is invalid.
+    pub(super) fn pattern(&self, pattern: &str, flags: &str) -> Option<Arc<Pattern>> {
+        let mut patterns = self.patterns.borrow_mut();
+        let key = [flags, "\n", pattern].concat();
+        if let Some(known) = patterns.get(&key) {
+            return known.clone();
+        }
+        if self.is_stopped() {
+            return None;
+        }
+        if patterns.len() >= PATTERNS_MAX {
+            patterns.clear();
+        }
+        let compiled = Pattern::new(pattern, flags).map(Arc::new);
+        patterns.insert(key, compiled.clone());
+        compiled
     }
 
     /// The id of a constant, if the store knows the term.

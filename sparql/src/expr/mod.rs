@@ -1,24 +1,38 @@
 //! Expressions: what a FILTER computes for a row.
 //!
-//! [`compile`] turns the parser's expression into an [`Expr`] whose variables are numbered; [`evaluate`] computes
-//! it for the rows of a batch, on ids as long as that gives the right answer and on [`value`]s otherwise;
-//! [`compare`] says which values are equal and which is less.
+//! [`compile`] turns the parser's expression into an [`Expr`] whose variables are numbered; an [`Evaluator`] computes
+//! it for the rows of a batch, on ids as long as that gives the right answer and on [`value`]s otherwise: as a
+//! condition ([`Evaluator::is_true`]), or as a term ([`Evaluator::outcome`], [`Evaluator::evaluate_term`]).
+//! [`functions`] has the functions of the language, [`compare`] says which values are equal and which is less, and
+//! [`order`] how `ORDER BY` sorts.
 //!
 //! Identity is not value: `sameTerm` compares ids, `=` and `<` compare values. An expression may fail for a row
-//! (`1 + "a"`, an unbound variable); that is `None` here, and a condition that fails is not met.
+//! (`1 + "a"`, an unbound variable); that is `None` here: a condition that fails is not met, and a variable that is
+//! assigned an expression that fails stays unbound.
 
+mod call;
 pub mod compare;
 mod compile;
+mod display;
 pub mod evaluate;
+pub mod functions;
+mod large;
+pub mod order;
 mod row;
+mod temporal;
+#[cfg(test)]
+mod tests;
 pub mod value;
 
-pub use compile::compile;
-pub use evaluate::Evaluator;
+pub use compile::{Compilation, compile};
+pub use evaluate::{Evaluator, Outcome, Wanted};
+pub use functions::Function;
+pub use order::{OrderKey, compare_order};
 
-use crate::plan::logical::{VariableId, Variables};
+use crate::plan::logical::VariableId;
+use functions::pattern::Pattern;
 use oxrdf::Term;
-use std::fmt;
+use std::sync::Arc;
 use value::Value;
 
 /// An expression.
@@ -56,8 +70,42 @@ pub enum Expr {
     If(Box<[Self; 3]>),
     /// The first that does not fail.
     Coalesce(Vec<Self>),
-    /// A function of the language.
+    /// A function of the language. `IRI` has the query's base as its second operand, if there is one.
     Call(Function, Vec<Self>),
+    /// `REGEX` or `REPLACE`.
+    Match(Box<PatternCall>),
+}
+
+/// A call of `REGEX` or `REPLACE`.
+#[derive(Clone, Debug)]
+pub struct PatternCall {
+    /// Which of the two.
+    pub function: Function,
+    /// The text, the pattern, for `REPLACE` the replacement, perhaps flags.
+    pub operands: Vec<Expr>,
+    /// The pattern, where the query names it.
+    pub pattern: ConstantPattern,
+}
+
+impl PatternCall {
+    /// The operand with the flags.
+    pub fn flags(&self) -> Option<&Expr> {
+        self.operands.get(match self.function {
+            Function::Replace => 3,
+            _ => 2,
+        })
+    }
+}
+
+/// A pattern as far as it is known before any row is.
+#[derive(Clone, Debug)]
+pub enum ConstantPattern {
+    /// It is computed for each row.
+    Computed,
+    /// It, or its flags, are no pattern or flags: every call is an error.
+    Invalid,
+    /// Compiled once.
+    Compiled(Arc<Pattern>),
 }
 
 /// A term that a query names, with its value.
@@ -91,25 +139,6 @@ pub enum Operation {
     Divide,
 }
 
-/// A function of the language.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[expect(missing_docs, reason = "the names are the language's")]
-pub enum Function {
-    Str,
-    Lang,
-    LangMatches,
-    Datatype,
-    IsIri,
-    IsBlank,
-    IsLiteral,
-    IsNumeric,
-    IsTriple,
-    StrLen,
-    Contains,
-    StrStarts,
-    StrEnds,
-}
-
 impl Expr {
     /// Calls back for this expression and everything in it.
     pub fn walk<'a>(&'a self, visit: &mut impl FnMut(&'a Self)) {
@@ -121,6 +150,11 @@ impl Expr {
             | Self::Coalesce(operands)
             | Self::Call(_, operands) => {
                 for operand in operands {
+                    operand.walk(visit);
+                }
+            }
+            Self::Match(call) => {
+                for operand in &call.operands {
                     operand.walk(visit);
                 }
             }
@@ -156,6 +190,16 @@ impl Expr {
         });
     }
 
+    /// Whether it may come out differently for the same terms, as `RAND()` does. Such an expression is computed once for
+    /// each solution of its group, neither earlier nor later.
+    pub fn is_volatile(&self) -> bool {
+        let mut is_volatile = false;
+        self.walk(&mut |expression| {
+            is_volatile |= matches!(expression, Self::Call(function, _) if function.is_volatile());
+        });
+        is_volatile
+    }
+
     /// Adds the expression as a condition: its conjuncts one by one, each in the cheapest form that is true for
     /// the same rows.
     ///
@@ -182,103 +226,6 @@ impl Expr {
                 Value::Iri(_) | Value::String(_) | Value::LangString { .. }
             ),
             _ => false,
-        }
-    }
-
-    /// The expression in SPARQL's syntax, for explanations.
-    pub fn display<'a>(&'a self, variables: &'a Variables) -> impl fmt::Display + 'a {
-        Displayed {
-            expression: self,
-            variables,
-        }
-    }
-}
-
-struct Displayed<'a> {
-    expression: &'a Expr,
-    variables: &'a Variables,
-}
-
-impl Displayed<'_> {
-    fn list(&self, f: &mut fmt::Formatter<'_>, operands: &[Expr], separator: &str) -> fmt::Result {
-        f.write_str("(")?;
-        for (index, operand) in operands.iter().enumerate() {
-            if index > 0 {
-                f.write_str(separator)?;
-            }
-            write!(f, "{}", operand.display(self.variables))?;
-        }
-        f.write_str(")")
-    }
-}
-
-impl fmt::Display for Displayed<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.expression {
-            Expr::Variable(variable) => f.write_str(&self.variables.display(*variable)),
-            Expr::OutOfScope => f.write_str("UNBOUND"),
-            Expr::Constant(constant) => write!(f, "{}", constant.term),
-            Expr::Or(operands) => self.list(f, operands, " || "),
-            Expr::And(operands) => self.list(f, operands, " && "),
-            Expr::Not(operand) => write!(f, "!{}", operand.display(self.variables)),
-            Expr::Equal(operands) => self.list(f, &operands[..], " = "),
-            Expr::SameTerm(operands) => {
-                f.write_str("sameTerm")?;
-                self.list(f, &operands[..], ", ")
-            }
-            Expr::Compare(comparison, operands) => self.list(
-                f,
-                &operands[..],
-                match comparison {
-                    Comparison::Less => " < ",
-                    Comparison::LessOrEqual => " <= ",
-                    Comparison::Greater => " > ",
-                    Comparison::GreaterOrEqual => " >= ",
-                },
-            ),
-            Expr::In(operand, list) => {
-                write!(f, "{} IN ", operand.display(self.variables))?;
-                self.list(f, list, ", ")
-            }
-            Expr::Arithmetic(operation, operands) => self.list(
-                f,
-                &operands[..],
-                match operation {
-                    Operation::Add => " + ",
-                    Operation::Subtract => " - ",
-                    Operation::Multiply => " * ",
-                    Operation::Divide => " / ",
-                },
-            ),
-            Expr::Plus(operand) => write!(f, "+{}", operand.display(self.variables)),
-            Expr::Minus(operand) => write!(f, "-{}", operand.display(self.variables)),
-            Expr::Bound(variable) => write!(f, "BOUND({})", self.variables.display(*variable)),
-            Expr::If(operands) => {
-                f.write_str("IF")?;
-                self.list(f, &operands[..], ", ")
-            }
-            Expr::Coalesce(operands) => {
-                f.write_str("COALESCE")?;
-                self.list(f, operands, ", ")
-            }
-            Expr::Call(function, operands) => {
-                f.write_str(match function {
-                    Function::Str => "STR",
-                    Function::Lang => "LANG",
-                    Function::LangMatches => "LANGMATCHES",
-                    Function::Datatype => "DATATYPE",
-                    Function::IsIri => "isIRI",
-                    Function::IsBlank => "isBLANK",
-                    Function::IsLiteral => "isLITERAL",
-                    Function::IsNumeric => "isNUMERIC",
-                    Function::IsTriple => "isTRIPLE",
-                    Function::StrLen => "STRLEN",
-                    Function::Contains => "CONTAINS",
-                    Function::StrStarts => "STRSTARTS",
-                    Function::StrEnds => "STRENDS",
-                })?;
-                self.list(f, operands, ", ")
-            }
         }
     }
 }

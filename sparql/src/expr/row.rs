@@ -5,7 +5,7 @@
 use super::compare::{compare, compute, equal, negate};
 use super::evaluate::Evaluator;
 use super::value::Value;
-use super::{Comparison, Constant, Expr, Function};
+use super::{Comparison, Constant, Expr};
 use crate::exec::batch::Batch;
 use crate::plan::logical::VariableId;
 use oxrdf::{Literal, NamedNode, Term};
@@ -27,10 +27,12 @@ pub struct Row<'a> {
 }
 
 /// What an operand came out as; where it is an id, nobody has looked at the term yet.
-enum Operand<'a> {
+pub(super) enum Operand<'a> {
     Id(TermId),
     Constant(&'a Constant),
     Computed(Value<'a>),
+    /// A term that was put together: unlike a value, it keeps its form.
+    Term(Term),
 }
 
 impl<'a> Row<'a> {
@@ -92,39 +94,20 @@ impl<'a> Row<'a> {
                 let [condition, yes, no] = &**operands;
                 self.truth(if self.truth(condition)? { yes } else { no })
             }
-            Expr::Call(function, operands) => match function {
-                Function::IsIri | Function::IsBlank | Function::IsLiteral | Function::IsTriple => {
-                    let operand = self.operand(&operands[0])?;
-                    Some(self.is_of_kind(*function, &operand))
-                }
-                Function::IsNumeric => {
-                    let operand = self.operand(&operands[0])?;
-                    Some(self.value(&operand).is_numeric())
-                }
-                Function::LangMatches => {
-                    let tag = self.plain_string(&operands[0])?;
-                    let range = self.plain_string(&operands[1])?;
-                    Some(matches_language_range(&tag, &range))
-                }
-                Function::Contains => self.search(operands, |text, part| text.contains(part)),
-                Function::StrStarts => self.search(operands, |text, part| text.starts_with(part)),
-                Function::StrEnds => self.search(operands, |text, part| text.ends_with(part)),
-                Function::Str | Function::Lang | Function::Datatype | Function::StrLen => {
-                    self.value(&self.operand(expression)?).truth()
-                }
-            },
             Expr::Variable(_)
             | Expr::OutOfScope
             | Expr::Constant(_)
             | Expr::Arithmetic(..)
             | Expr::Plus(_)
             | Expr::Minus(_)
-            | Expr::Coalesce(_) => self.value(&self.operand(expression)?).truth(),
+            | Expr::Coalesce(_)
+            | Expr::Call(..)
+            | Expr::Match(_) => self.value(&self.operand(expression)?).truth(),
         }
     }
 
     /// What an expression comes out as; `None` if it fails.
-    fn operand(self, expression: &'a Expr) -> Option<Operand<'a>> {
+    pub(super) fn operand(self, expression: &'a Expr) -> Option<Operand<'a>> {
         Some(match expression {
             Expr::Variable(variable) => Operand::Id(self.id(*variable)?),
             Expr::OutOfScope => return None,
@@ -168,26 +151,8 @@ impl<'a> Row<'a> {
             Expr::Coalesce(operands) => {
                 return operands.iter().find_map(|operand| self.operand(operand));
             }
-            Expr::Call(function, operands) => Operand::Computed(match function {
-                Function::Str => Value::String(self.lexical(&self.operand(&operands[0])?)?),
-                Function::Lang => Value::String(self.language(&self.operand(&operands[0])?)?),
-                Function::Datatype => Value::Iri(self.datatype(&self.operand(&operands[0])?)?),
-                Function::StrLen => {
-                    let operand = self.operand(&operands[0])?;
-                    let value = self.value(&operand);
-                    let (text, _) = string(&value)?;
-                    Value::Integer((text.chars().count() as i64).into())
-                }
-                Function::LangMatches
-                | Function::IsIri
-                | Function::IsBlank
-                | Function::IsLiteral
-                | Function::IsNumeric
-                | Function::IsTriple
-                | Function::Contains
-                | Function::StrStarts
-                | Function::StrEnds => Value::Boolean(self.truth(expression)?),
-            }),
+            Expr::Call(function, operands) => return self.call(*function, operands),
+            Expr::Match(call) => Operand::Computed(self.pattern_call(call)?),
         })
     }
 
@@ -198,15 +163,15 @@ impl<'a> Row<'a> {
     }
 
     /// The id of an operand, if it has one.
-    fn id_of(self, operand: &Operand<'_>) -> Option<TermId> {
+    pub(super) fn id_of(self, operand: &Operand<'_>) -> Option<TermId> {
         match operand {
             Operand::Id(id) => Some(*id),
             Operand::Constant(constant) => self.evaluator.constant_id(constant),
-            Operand::Computed(_) => None,
+            Operand::Computed(_) | Operand::Term(_) => None,
         }
     }
 
-    fn value<'b>(self, operand: &'b Operand<'a>) -> Value<'b>
+    pub(super) fn value<'b>(self, operand: &'b Operand<'a>) -> Value<'b>
     where
         'a: 'b,
     {
@@ -214,6 +179,7 @@ impl<'a> Row<'a> {
             Operand::Id(id) => self.value_of(*id),
             Operand::Constant(constant) => constant.value.borrowed(),
             Operand::Computed(value) => value.borrowed(),
+            Operand::Term(term) => Value::of(term),
         }
     }
 
@@ -241,10 +207,11 @@ impl<'a> Row<'a> {
                 return Some(false);
             }
         }
-        // An IRI whose term was not fetched is compared with a constant that the store does not know, or with a literal.
-        if let (Operand::Id(id), Operand::Constant(_)) | (Operand::Constant(_), Operand::Id(id)) =
-            (left, right)
-            && is_resource(*id)
+        // A term that was not fetched is compared with an IRI that the store does not know, or an IRI that was not fetched
+        // with a constant.
+        if let (Operand::Id(id), Operand::Constant(constant))
+        | (Operand::Constant(constant), Operand::Id(id)) = (left, right)
+            && (is_resource(*id) || matches!(constant.value, Value::Iri(_)))
         {
             return Some(false);
         }
@@ -262,7 +229,7 @@ impl<'a> Row<'a> {
         }
     }
 
-    fn term_of(self, operand: &Operand<'a>) -> Term {
+    pub(super) fn term_of(self, operand: &Operand<'a>) -> Term {
         match operand {
             Operand::Id(id) => match id.kind() {
                 Some(kind) if kind.is_inline() => {
@@ -276,6 +243,7 @@ impl<'a> Row<'a> {
             },
             Operand::Constant(constant) => constant.term.clone(),
             Operand::Computed(value) => value.to_term(),
+            Operand::Term(term) => term.clone(),
         }
     }
 
@@ -293,27 +261,8 @@ impl<'a> Row<'a> {
         compare(comparison, &self.value(left), &self.value(right))
     }
 
-    fn is_of_kind(self, function: Function, operand: &Operand<'a>) -> bool {
-        if let Operand::Id(id) = operand {
-            let kind = id.kind();
-            return match function {
-                Function::IsIri => kind == Some(Kind::Iri),
-                Function::IsBlank => kind == Some(Kind::Blank),
-                Function::IsTriple => kind == Some(Kind::Triple),
-                _ => kind.is_some_and(Kind::is_literal),
-            };
-        }
-        let value = self.value(operand);
-        match function {
-            Function::IsIri => matches!(value, Value::Iri(_)),
-            Function::IsBlank => matches!(value, Value::Blank(_)),
-            Function::IsTriple => matches!(value, Value::Triple(_)),
-            _ => value.datatype().is_some(),
-        }
-    }
-
     /// `STR`: the IRI, or a literal's lexical form.
-    fn lexical(self, operand: &Operand<'a>) -> Option<Cow<'a, str>> {
+    pub(super) fn lexical(self, operand: &Operand<'a>) -> Option<Cow<'a, str>> {
         match operand {
             Operand::Id(id) => match id.kind()? {
                 Kind::Blank | Kind::Triple | Kind::Unbound => None,
@@ -325,6 +274,7 @@ impl<'a> Row<'a> {
                 _ => lexical_of(self.evaluator.term(*id)),
             },
             Operand::Constant(constant) => lexical_of(&constant.term),
+            Operand::Term(term) => lexical_of(term).map(|text| Cow::Owned(text.into_owned())),
             Operand::Computed(value) => match value {
                 Value::Iri(text) | Value::String(text) | Value::LangString { text, .. } => {
                     Some(text.clone())
@@ -336,7 +286,7 @@ impl<'a> Row<'a> {
     }
 
     /// `LANG`: the language tag of a literal, or an empty string.
-    fn language(self, operand: &Operand<'a>) -> Option<Cow<'a, str>> {
+    pub(super) fn language(self, operand: &Operand<'a>) -> Option<Cow<'a, str>> {
         match self.value(operand) {
             Value::LangString { language, .. } => Some(Cow::Owned(language.into_owned())),
             value => value.datatype().map(|_| Cow::Borrowed("")),
@@ -344,7 +294,7 @@ impl<'a> Row<'a> {
     }
 
     /// `DATATYPE`: the datatype of a literal.
-    fn datatype(self, operand: &Operand<'a>) -> Option<Cow<'a, str>> {
+    pub(super) fn datatype(self, operand: &Operand<'a>) -> Option<Cow<'a, str>> {
         match operand {
             Operand::Id(id) => match id.kind()? {
                 kind if kind.is_inline() => inline::datatype(kind).map(Cow::Borrowed),
@@ -354,45 +304,13 @@ impl<'a> Row<'a> {
                 _ => None,
             },
             Operand::Constant(constant) => datatype_of(&constant.term),
+            Operand::Term(term) => {
+                datatype_of(term).map(|datatype| Cow::Owned(datatype.into_owned()))
+            }
             Operand::Computed(value) => value
                 .datatype()
                 .map(|datatype| Cow::Owned(datatype.to_owned())),
         }
-    }
-
-    /// A string without language tag.
-    fn plain_string(self, expression: &'a Expr) -> Option<Cow<'a, str>> {
-        match self.value(&self.operand(expression)?) {
-            Value::String(text) => Some(Cow::Owned(text.into_owned())),
-            _ => None,
-        }
-    }
-
-    /// A function of two strings, the second of which has no language tag or that of the first.
-    fn search(self, operands: &'a [Expr], holds: impl Fn(&str, &str) -> bool) -> Option<bool> {
-        let (left, right) = (self.operand(&operands[0])?, self.operand(&operands[1])?);
-        let (left, right) = (self.value(&left), self.value(&right));
-        let ((text, text_tag), (part, part_tag)) = (string(&left)?, string(&right)?);
-        if part_tag.is_some() && part_tag != text_tag {
-            return None;
-        }
-        Some(holds(text, part))
-    }
-}
-
-/// A language tag with its direction.
-type Tag<'a> = (&'a str, Option<oxrdf::BaseDirection>);
-
-/// The text and the language of a string.
-fn string<'b>(value: &'b Value<'_>) -> Option<(&'b str, Option<Tag<'b>>)> {
-    match value {
-        Value::String(text) => Some((text, None)),
-        Value::LangString {
-            text,
-            language,
-            direction,
-        } => Some((text, Some((language, *direction)))),
-        _ => None,
     }
 }
 
@@ -450,15 +368,4 @@ fn order_of_inline(left: TermId, right: TermId) -> Option<Ordering> {
         ) if left_offset.is_some() == right_offset.is_some() => Some(left.cmp(&right)),
         _ => None,
     }
-}
-
-/// `LANGMATCHES`: basic filtering of RFC 4647, where a range matches a tag that it is a prefix of, subtag by subtag.
-fn matches_language_range(tag: &str, range: &str) -> bool {
-    if range == "*" {
-        return !tag.is_empty();
-    }
-    let Some(head) = tag.get(..range.len()) else {
-        return false;
-    };
-    head.eq_ignore_ascii_case(range) && matches!(tag.as_bytes().get(range.len()), None | Some(b'-'))
 }

@@ -4,8 +4,11 @@
 //! (`"abc"^^xsd:integer`), or whose datatype is not known here, stays a literal without value, [`Value::Other`].
 
 use oxrdf::vocab::{rdf, xsd};
-use oxrdf::{BaseDirection, BlankNode, Literal, LiteralRef, NamedNode, Term, Triple};
-use oxsdatatypes::{Date, DateTime, Decimal, Double, Float, Integer};
+use oxrdf::{BaseDirection, BlankNode, Literal, LiteralRef, NamedNode, NamedNodeRef, Term, Triple};
+use oxsdatatypes::{
+    Date, DateTime, DayTimeDuration, Decimal, Double, Duration, Float, Integer, Time,
+    YearMonthDuration,
+};
 use quadrille_store::TermId;
 use quadrille_store::inline::{self, InlineValue};
 use std::borrow::Cow;
@@ -29,6 +32,10 @@ pub enum Value<'a> {
     Double(Double),
     DateTime(DateTime),
     Date(Date),
+    Time(Time),
+    Duration(Duration),
+    YearMonthDuration(YearMonthDuration),
+    DayTimeDuration(DayTimeDuration),
     /// A literal without a value that is known here.
     Other {
         lexical: Cow<'a, str>,
@@ -68,7 +75,7 @@ impl<'a> Value<'a> {
     }
 
     /// The value of a lexical form in a datatype, if both are known.
-    fn typed(lexical: &str, datatype: &str) -> Option<Self> {
+    pub(super) fn typed(lexical: &str, datatype: &str) -> Option<Self> {
         Some(match datatype.strip_prefix(inline::XSD)? {
             "boolean" => Self::Boolean(match lexical {
                 "true" | "1" => true,
@@ -76,10 +83,14 @@ impl<'a> Value<'a> {
                 _ => return None,
             }),
             "decimal" => Self::Decimal(lexical.parse().ok()?),
-            "float" => Self::Float(lexical.parse().ok()?),
-            "double" => Self::Double(lexical.parse().ok()?),
+            "float" if is_floating(lexical) => Self::Float(lexical.parse().ok()?),
+            "double" if is_floating(lexical) => Self::Double(lexical.parse().ok()?),
             "dateTime" | "dateTimeStamp" => Self::DateTime(lexical.parse().ok()?),
             "date" => Self::Date(lexical.parse().ok()?),
+            "time" => Self::Time(lexical.parse().ok()?),
+            "duration" => Self::Duration(lexical.parse().ok()?),
+            "yearMonthDuration" => Self::YearMonthDuration(lexical.parse().ok()?),
+            "dayTimeDuration" => Self::DayTimeDuration(lexical.parse().ok()?),
             name => {
                 let (least, most) = integer_range(name)?;
                 let value: i64 = lexical.parse::<Integer>().ok()?.into();
@@ -133,6 +144,10 @@ impl<'a> Value<'a> {
             Self::Double(value) => Value::Double(value),
             Self::DateTime(value) => Value::DateTime(value),
             Self::Date(value) => Value::Date(value),
+            Self::Time(value) => Value::Time(value),
+            Self::Duration(value) => Value::Duration(value),
+            Self::YearMonthDuration(value) => Value::YearMonthDuration(value),
+            Self::DayTimeDuration(value) => Value::DayTimeDuration(value),
             Self::Other { lexical, datatype } => Value::Other {
                 lexical: own(lexical),
                 datatype: own(datatype),
@@ -163,6 +178,10 @@ impl<'a> Value<'a> {
             Self::Double(value) => Self::Double(*value),
             Self::DateTime(value) => Self::DateTime(*value),
             Self::Date(value) => Self::Date(*value),
+            Self::Time(value) => Self::Time(*value),
+            Self::Duration(value) => Self::Duration(*value),
+            Self::YearMonthDuration(value) => Self::YearMonthDuration(*value),
+            Self::DayTimeDuration(value) => Self::DayTimeDuration(*value),
             Self::Other { lexical, datatype } => Self::Other {
                 lexical: Cow::Borrowed(lexical),
                 datatype: Cow::Borrowed(datatype),
@@ -194,20 +213,20 @@ impl<'a> Value<'a> {
             )
             .into(),
             Self::Boolean(value) => Literal::from(*value).into(),
-            Self::Integer(value) => {
-                Literal::new_typed_literal(value.to_string(), xsd::INTEGER).into()
+            Self::Integer(value) => typed_literal(value.to_string(), xsd::INTEGER),
+            Self::Decimal(value) => typed_literal(value.to_string(), xsd::DECIMAL),
+            Self::Float(value) => typed_literal(float_lexical(*value), xsd::FLOAT),
+            Self::Double(value) => typed_literal(double_lexical(*value), xsd::DOUBLE),
+            Self::DateTime(value) => typed_literal(value.to_string(), xsd::DATE_TIME),
+            Self::Date(value) => typed_literal(value.to_string(), xsd::DATE),
+            Self::Time(value) => typed_literal(value.to_string(), xsd::TIME),
+            Self::Duration(value) => typed_literal(value.to_string(), xsd::DURATION),
+            Self::YearMonthDuration(value) => {
+                typed_literal(value.to_string(), xsd::YEAR_MONTH_DURATION)
             }
-            Self::Decimal(value) => {
-                Literal::new_typed_literal(value.to_string(), xsd::DECIMAL).into()
+            Self::DayTimeDuration(value) => {
+                typed_literal(value.to_string(), xsd::DAY_TIME_DURATION)
             }
-            Self::Float(value) => Literal::new_typed_literal(value.to_string(), xsd::FLOAT).into(),
-            Self::Double(value) => {
-                Literal::new_typed_literal(value.to_string(), xsd::DOUBLE).into()
-            }
-            Self::DateTime(value) => {
-                Literal::new_typed_literal(value.to_string(), xsd::DATE_TIME).into()
-            }
-            Self::Date(value) => Literal::new_typed_literal(value.to_string(), xsd::DATE).into(),
             Self::Other { lexical, datatype } => Literal::new_typed_literal(
                 lexical.as_ref(),
                 NamedNode::new_unchecked(datatype.as_ref()),
@@ -233,6 +252,10 @@ impl<'a> Value<'a> {
             Self::Double(_) => xsd::DOUBLE.as_str(),
             Self::DateTime(_) => xsd::DATE_TIME.as_str(),
             Self::Date(_) => xsd::DATE.as_str(),
+            Self::Time(_) => xsd::TIME.as_str(),
+            Self::Duration(_) => xsd::DURATION.as_str(),
+            Self::YearMonthDuration(_) => xsd::YEAR_MONTH_DURATION.as_str(),
+            Self::DayTimeDuration(_) => xsd::DAY_TIME_DURATION.as_str(),
             Self::Other { datatype, .. } => datatype,
         })
     }
@@ -249,7 +272,19 @@ impl<'a> Value<'a> {
             Self::Decimal(value) => *value != Decimal::from(0),
             Self::Float(value) => !value.is_nan() && *value != Float::from(0.0),
             Self::Double(value) => !value.is_nan() && *value != Double::from(0.0),
-            Self::Other { datatype, .. } if is_numeric_or_boolean(datatype) => false,
+            Self::Other { lexical, datatype } if is_numeric_or_boolean(datatype) => {
+                is_large_number(lexical, datatype)
+            }
+            _ => return None,
+        })
+    }
+
+    /// A duration of any type.
+    pub fn duration(&self) -> Option<Duration> {
+        Some(match self {
+            Self::Duration(value) => *value,
+            Self::YearMonthDuration(value) => (*value).into(),
+            Self::DayTimeDuration(value) => (*value).into(),
             _ => return None,
         })
     }
@@ -261,6 +296,52 @@ impl<'a> Value<'a> {
             Self::Other { lexical, datatype } => is_large_number(lexical, datatype),
             _ => false,
         }
+    }
+}
+
+fn typed_literal(lexical: String, datatype: NamedNodeRef<'_>) -> Term {
+    Literal::new_typed_literal(lexical, datatype).into()
+}
+
+/// Whether this is a form of `xsd:float` and `xsd:double`, as far as Rust's parser, which also takes `infinity` and the
+/// like, does not say.
+fn is_floating(lexical: &str) -> bool {
+    matches!(lexical, "INF" | "+INF" | "-INF" | "NaN")
+        || lexical
+            .bytes()
+            .all(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-'))
+}
+
+/// The form that XPath casts a double to: that of a decimal from 0.000001 up to a million, scientific beyond.
+pub(super) fn double_lexical(value: Double) -> String {
+    let number = f64::from(value);
+    if is_plain(number) {
+        value.to_string()
+    } else {
+        scientific(format!("{number:E}"))
+    }
+}
+
+/// The same for a float.
+pub(super) fn float_lexical(value: Float) -> String {
+    let number = f32::from(value);
+    if is_plain(number.into()) {
+        value.to_string()
+    } else {
+        scientific(format!("{number:E}"))
+    }
+}
+
+fn is_plain(number: f64) -> bool {
+    let size = number.abs();
+    !number.is_finite() || number == 0.0 || (1e-6..1e6).contains(&size)
+}
+
+/// A mantissa has a fraction: `1.0E6`.
+fn scientific(form: String) -> String {
+    match form.split_once('E') {
+        Some((mantissa, exponent)) if !mantissa.contains('.') => format!("{mantissa}.0E{exponent}"),
+        _ => form,
     }
 }
 

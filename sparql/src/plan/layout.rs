@@ -416,13 +416,14 @@ impl ScanColumns {
     }
 }
 
-/// The conditions that need no other variables than these, and the rest.
+/// The conditions that need no other variables than these, and the rest. What is computed anew for each solution waits for
+/// whole solutions.
 fn split_conditions(
     conditions: Vec<Arc<Expr>>,
     bound: &[VariableId],
 ) -> (Vec<Arc<Expr>>, Vec<Arc<Expr>>) {
     conditions.into_iter().partition(|condition| {
-        let mut is_bound = true;
+        let mut is_bound = !condition.is_volatile();
         condition.variables(&mut |variable| is_bound &= bound.contains(&variable));
         is_bound
     })

@@ -8,7 +8,7 @@
 //! Whatever is not handled here is an error that names it.
 
 use crate::error::{QueryError, Result};
-use crate::expr::{Expr, compile};
+use crate::expr::{Compilation, Expr, compile};
 use crate::nesting::PATTERNS_MAX;
 use hashbrown::HashMap;
 use oxrdf::{NamedNode, Term, Triple, Variable};
@@ -203,7 +203,15 @@ impl LogicalQuery {
         if query.dataset().is_some() {
             return Err(QueryError::unsupported("FROM"));
         }
-        let mut lowering = Lowering::default();
+        let mut lowering = Lowering {
+            expressions: Compilation {
+                base: query
+                    .base_iri()
+                    .map(|base| NamedNode::new_unchecked(base.as_str())),
+                ..Compilation::default()
+            },
+            ..Lowering::default()
+        };
         match query {
             spargebra::Query::Select { pattern, .. } => {
                 let root = lowering.modifiers(pattern)?;
@@ -246,7 +254,7 @@ fn projected(pattern: &GraphPattern) -> Result<Vec<Variable>> {
 #[derive(Default)]
 struct Lowering {
     variables: Variables,
-    constants: u32,
+    expressions: Compilation,
 }
 
 impl Lowering {
@@ -356,7 +364,7 @@ impl Lowering {
         conjunction: &mut Conjunction,
     ) -> Result<()> {
         let variables = &mut self.variables;
-        let condition = compile(expression, &mut self.constants, &mut |variable| {
+        let condition = compile(expression, &mut self.expressions, &mut |variable| {
             let variable = variables.named(variable);
             scope.0.contains(&variable).then_some(variable)
         })?;
