@@ -49,6 +49,12 @@ pub enum QueryError {
         /// The limit.
         limit: Duration,
     },
+    /// The query kept more than [`crate::QueryOptions::memory`].
+    #[error("the query was stopped at its memory limit of {limit} bytes")]
+    Memory {
+        /// The limit.
+        limit: u64,
+    },
     /// The store could not be read.
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -21,6 +21,10 @@ pub const EXPRESSION_DEPTH_MAX: usize = 200;
 /// 10 KiB each, while they are planned and without optimisation).
 pub const PATTERNS_MAX: usize = 100;
 
+/// How many groups, joins, filters and the like may stand above one another once unions and joins were made flat: they
+/// are planned, run and dropped on the caller's stack.
+pub const GROUP_DEPTH_MAX: usize = 50;
+
 /// The stack of the thread that parses a deep query: three times what all bounds together take.
 pub const DEEP_STACK_BYTES: usize = 96 << 20;
 /// Brackets, operators and parts, each weighed as above, up to which a query is parsed on the caller's stack.

@@ -4,12 +4,14 @@ use crate::error::{QueryError, Result};
 use crate::exec::batch::Batch;
 use crate::exec::control::{CancellationToken, Control};
 use crate::exec::operator::Operator;
+use crate::exec::terms::Terms;
 use crate::nesting::{self, Depth};
 use crate::plan::PlannerOptions;
 use crate::plan::build::Execution;
 use crate::plan::explain::explain;
-use crate::plan::logical::{Conjunction, Form, Logical, LogicalQuery};
-use crate::plan::physical::{Node, plan};
+use crate::plan::logical::{Form, Group, Logical, LogicalQuery};
+use crate::plan::physical::{Node, Planner, plan, project};
+use crate::plan::seed::Seed;
 use oxrdf::{Term, Variable};
 use quadrille_store::{Snapshot, TermId};
 use sparesults::QuerySolution;
@@ -81,6 +83,8 @@ pub struct QueryOptions {
     pub batch_rows: usize,
     /// What the planner may use.
     pub planner: PlannerOptions,
+    /// Ends the query when what its joins, groups and sorts keep takes more than about so many bytes.
+    pub memory: Option<u64>,
 }
 
 impl Default for QueryOptions {
@@ -90,6 +94,7 @@ impl Default for QueryOptions {
             timeout: None,
             batch_rows: BATCH_ROWS,
             planner: PlannerOptions::default(),
+            memory: None,
         }
     }
 }
@@ -132,17 +137,18 @@ impl PreparedQuery {
             let rows = usize::try_from(rows).unwrap_or(usize::MAX);
             options.batch_rows.min(rows.max(BATCH_ROWS_FEW))
         });
-        let control = Arc::new(Control::new(
-            options.cancellation.clone(),
-            options.timeout,
-            batch_rows,
-        ));
+        let control = Control::new(options.cancellation.clone(), options.timeout, batch_rows)
+            .with_memory(options.memory);
+        let control = Arc::new(control);
         control.check()?;
-        let root = plan(snapshot, &self.query.root, rows, &options.planner)?;
         let execution = Execution {
-            snapshot: snapshot.clone(),
+            terms: Arc::new(Terms::new(snapshot.clone())),
             control: Arc::clone(&control),
+            options: Arc::new(options.planner.clone()),
+            variables: self.query.variables.len(),
+            feed: None,
         };
+        let root = self.plan(&execution.terms, &options.planner)?;
         let mut operator = root.operator(&execution)?;
         Ok(match &self.query.form {
             Form::Ask => QueryResults::Boolean(operator.next(&mut root.batch())? > 0),
@@ -155,11 +161,27 @@ impl PreparedQuery {
         })
     }
 
+    fn plan(&self, terms: &Arc<Terms>, options: &PlannerOptions) -> Result<Node> {
+        let planner = Planner {
+            terms,
+            options,
+            seed: &Seed::default(),
+            variables: self.query.variables.len(),
+        };
+        match &self.query.form {
+            Form::Ask => plan(&planner, &self.query.root, &[], Some(1)),
+            Form::Select { variables, .. } => {
+                let node = plan(&planner, &self.query.root, variables, None)?;
+                Ok(project(node, variables))
+            }
+        }
+    }
+
     /// How many of the patterns' rows are wanted at most.
     fn rows_wanted(&self) -> Option<u64> {
         match self.query.form {
             Form::Ask => Some(1),
-            Form::Select { .. } => rows_wanted(&self.query.root),
+            Form::Select { .. } => rows_wanted(&self.query.root, None),
         }
     }
 
@@ -168,41 +190,23 @@ impl PreparedQuery {
     /// # Errors
     /// If the store cannot be read.
     pub fn explain(&self, snapshot: &Snapshot, options: &QueryOptions) -> Result<String> {
-        let root = plan(
-            snapshot,
-            &self.query.root,
-            self.rows_wanted(),
-            &options.planner,
-        )?;
-        let patterns = &conjunction(&self.query.root).patterns;
-        Ok(explain(&self.query, patterns, &root))
+        let terms = Arc::new(Terms::new(snapshot.clone()));
+        let root = self.plan(&terms, &options.planner)?;
+        Ok(explain(&self.query, &root))
     }
 }
 
 /// How many rows are wanted at most, of a plan whose every row is one of the patterns' rows.
-fn rows_wanted(logical: &Logical) -> Option<u64> {
-    match logical {
+fn rows_wanted(group: &Group, most: Option<u64>) -> Option<u64> {
+    match &group.logical {
         Logical::Slice {
+            input,
             offset,
             limit: Some(limit),
-            ..
-        } => Some(offset.saturating_add(*limit)),
-        Logical::Project { input, .. } => rows_wanted(input),
-        Logical::Slice { limit: None, .. }
-        | Logical::Distinct { .. }
-        | Logical::Reduced { .. }
-        | Logical::Join(_) => None,
-    }
-}
-
-/// The patterns and conditions at the bottom of a plan.
-fn conjunction(logical: &Logical) -> &Conjunction {
-    match logical {
-        Logical::Join(conjunction) => conjunction,
-        Logical::Project { input, .. }
-        | Logical::Distinct { input }
-        | Logical::Reduced { input }
-        | Logical::Slice { input, .. } => conjunction(input),
+        } => rows_wanted(input, Some(offset.saturating_add(*limit))),
+        Logical::Project { input, .. } => rows_wanted(input, most),
+        Logical::Conjunction(_) => most,
+        _ => None,
     }
 }
 
@@ -243,9 +247,14 @@ impl Solutions {
         &self.variables
     }
 
-    /// The snapshot that the ids of batches belong to.
+    /// The snapshot that the query reads.
     pub fn snapshot(&self) -> &Snapshot {
-        &self.execution.snapshot
+        self.execution.terms.snapshot()
+    }
+
+    /// The terms of batches' ids: those of the snapshot, and those that the query computed.
+    pub fn terms(&self) -> &Terms {
+        &self.execution.terms
     }
 
     /// Replaces the rows of a batch by the next ones, as ids ([`TermId::UNBOUND`] where a variable is not bound); says how
@@ -280,7 +289,7 @@ impl Solutions {
         self.terms.resize(ids.len(), None);
         let terms = &mut self.terms;
         self.execution
-            .snapshot
+            .terms
             .terms(&ids, &mut |place, term| terms[place] = Some(term))?;
         self.next_row = 0;
         Ok(true)

@@ -111,3 +111,71 @@ fn what_cannot_be_is_not_looked_for() {
         "Empty: <e:none> is not in the store  ~0 rows\n"
     );
 }
+
+#[test]
+fn an_optional_is_looked_up_for_few_rows() {
+    assert_eq!(
+        explain(
+            "SELECT ?n { ?x <e:is> <e:mayor> OPTIONAL { ?x <e:name> ?n } }",
+            PlannerOptions::default()
+        ),
+        "Project ?n  ~10 rows
+  LeftBindJoin on ?x  ~10 rows
+    Scan pos { ?x <e:is> <e:mayor> }  ~10 rows, sorted by ?x
+    LookupJoin pso on ?x { ?x <e:name> ?n }  ~10 rows
+      Feed  ~10 rows
+"
+    );
+}
+
+#[test]
+fn exists_of_a_plain_pattern_is_a_join() {
+    assert_eq!(
+        explain(
+            "SELECT ?t { ?x <e:town> ?t FILTER NOT EXISTS { ?x <e:is> <e:mayor> } }",
+            PlannerOptions::default()
+        ),
+        "Project ?t  ~5000 rows
+  AntiHashJoin on ?x  ~5000 rows
+    Scan pso { ?x <e:town> ?t }  ~5000 rows, sorted by ?x ?t
+    Scan pos { ?x <e:is> <e:mayor> }  ~10 rows, sorted by ?x
+"
+    );
+}
+
+#[test]
+fn rows_of_values_look_patterns_up() {
+    assert_eq!(
+        explain(
+            "SELECT ?n { VALUES ?x { <e:1> <e:2> } ?x <e:name> ?n }",
+            PlannerOptions::default()
+        ),
+        "Project ?n  ~2 rows
+  BindJoin on ?x  ~2 rows
+    Values ?x  ~2 rows
+    LookupJoin pso on ?x { ?x <e:name> ?n }  ~2 rows
+      Feed  ~2 rows
+"
+    );
+}
+
+#[test]
+fn conditions_go_below_an_optional_and_a_limit_into_a_sort() {
+    assert_eq!(
+        explain(
+            "SELECT ?n { ?x <e:name> ?n OPTIONAL { ?x <e:town> ?t } FILTER(?n > \"4\") } ORDER BY DESC(?t) LIMIT 3",
+            PlannerOptions {
+                lookup_joins: false,
+                ..PlannerOptions::default()
+            }
+        ),
+        "Slice offset 0 limit 3  ~3 rows
+  Project ?n  ~3 rows
+    Sort by DESC(?t), first 3  ~3 rows
+      LeftHashJoin on ?x  ~5000 rows
+        Filter (?n > \"4\")  ~5000 rows, sorted by ?x ?n
+          Scan pso { ?x <e:name> ?n }  ~5000 rows, sorted by ?x ?n
+        Scan pso { ?x <e:town> ?t }  ~5000 rows, sorted by ?x ?t
+"
+    );
+}

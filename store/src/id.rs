@@ -19,6 +19,8 @@
 //! * *Value kinds* carry the value itself, see [`crate::inline`]: a literal is inlined exactly when
 //!   decoding the id gives its lexical form back byte for byte. What is inlined is part of the
 //!   format version, so a term never has two ids.
+//! * *Local* ids belong to a running query and never reach a file. A term that the store has keeps the store's
+//!   id there too, so that equality of ids stays equality of terms.
 
 use bytemuck::{Pod, Zeroable};
 use std::fmt;
@@ -93,11 +95,14 @@ pub enum Kind {
     DateTimeZoned = 36,
     /// A triple term; the payload is an ordinal of the table of triple terms.
     Triple = 48,
+    /// A term that a query computed and that the store does not have; the payload numbers it within that query.
+    /// Never stored: a file that has such an id is damaged.
+    Local = 56,
 }
 
 impl Kind {
     /// Every kind, in order.
-    pub const ALL: [Self; 28] = [
+    pub const ALL: [Self; 29] = [
         Self::Unbound,
         Self::Blank,
         Self::Iri,
@@ -126,6 +131,7 @@ impl Kind {
         Self::DateTime,
         Self::DateTimeZoned,
         Self::Triple,
+        Self::Local,
     ];
 
     /// The four kinds whose terms stand as bytes in a dictionary.

@@ -2,7 +2,7 @@
 
 use crate::error::{QueryError, Result};
 use oxsdatatypes::DateTime;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -37,6 +37,8 @@ pub struct Control {
     deadline: Option<(Instant, Duration)>,
     batch_rows: usize,
     now: OnceLock<DateTime>,
+    memory_limit: Option<u64>,
+    memory_used: AtomicU64,
 }
 
 impl Control {
@@ -52,12 +54,38 @@ impl Control {
             deadline: timeout.and_then(|limit| Some((Instant::now().checked_add(limit)?, limit))),
             batch_rows: batch_rows.max(1),
             now: OnceLock::new(),
+            memory_limit: None,
+            memory_used: AtomicU64::new(0),
         }
     }
 
     /// What `NOW()` is in all of the query: the time when it first asks.
     pub fn now(&self) -> DateTime {
         *self.now.get_or_init(DateTime::now)
+    }
+
+    /// The same with a limit on what operators keep, in bytes.
+    #[must_use]
+    pub fn with_memory(mut self, limit: Option<u64>) -> Self {
+        self.memory_limit = limit;
+        self
+    }
+
+    /// To be called by whoever keeps rows, with about how many bytes they take.
+    ///
+    /// # Errors
+    /// [`QueryError::Memory`].
+    #[inline]
+    pub fn charge(&self, bytes: u64) -> Result<()> {
+        let Some(limit) = self.memory_limit else {
+            return Ok(());
+        };
+        // Nothing else is published with the number.
+        let used = self.memory_used.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        if used > limit {
+            return Err(QueryError::Memory { limit });
+        }
+        Ok(())
     }
 
     /// How many rows an operator gives at a time, at most.

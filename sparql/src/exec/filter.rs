@@ -7,10 +7,11 @@ use super::batch::Batch;
 use super::control::Control;
 use super::hash::mix;
 use super::operator::Operator;
+use super::terms::Terms;
 use crate::error::Result;
 use crate::expr::{Evaluator, Expr, Wanted};
 use crate::plan::logical::VariableId;
-use quadrille_store::{Snapshot, TermId};
+use quadrille_store::TermId;
 use std::sync::Arc;
 
 /// Ids whose outcome a condition remembers; a power of two.
@@ -19,12 +20,68 @@ const MEMORY_ENTRIES: usize = 1 << 11;
 /// Keeps the rows that meet all conditions.
 pub struct Filter {
     input: Box<dyn Operator>,
-    conditions: Vec<Condition>,
+    conditions: Conditions,
     control: Arc<Control>,
     /// The rows that met the conditions so far.
     selection: Vec<u32>,
-    /// Those of them for which a condition must be computed.
+}
+
+/// Conditions on rows with certain columns.
+pub struct Conditions {
+    conditions: Vec<Condition>,
+    /// Rows for which a condition must be computed.
     unknown: Vec<u32>,
+}
+
+impl Conditions {
+    /// Conditions on rows whose columns have these variables.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn new(
+        variables: &[VariableId],
+        conditions: &[Arc<Expr>],
+        terms: &Arc<Terms>,
+        control: &Arc<Control>,
+    ) -> Result<Self> {
+        let conditions = conditions
+            .iter()
+            .map(|expression| {
+                Ok(Condition {
+                    evaluator: Evaluator::new(
+                        terms,
+                        [&**expression],
+                        Wanted::Truth,
+                        variables,
+                        control,
+                    )?,
+                    column: only_column(expression, variables),
+                    expression: Arc::clone(expression),
+                    memory: Vec::new(),
+                    outcomes: Vec::new(),
+                })
+            })
+            .collect::<Result<_>>()?;
+        Ok(Self {
+            conditions,
+            unknown: Vec::new(),
+        })
+    }
+
+    /// Keeps the rows of the selection that meet all conditions.
+    ///
+    /// # Errors
+    /// If the store cannot be read, or the query is stopped.
+    pub fn apply(&mut self, batch: &Batch, selection: &mut Vec<u32>) -> Result<()> {
+        for condition in &mut self.conditions {
+            if selection.is_empty() {
+                break;
+            }
+            condition.apply(batch, selection, &mut self.unknown)?;
+            condition.evaluator.check()?;
+        }
+        Ok(())
+    }
 }
 
 struct Condition {
@@ -47,33 +104,14 @@ impl Filter {
         input: Box<dyn Operator>,
         variables: &[VariableId],
         conditions: &[Arc<Expr>],
-        snapshot: &Snapshot,
+        terms: &Arc<Terms>,
         control: Arc<Control>,
     ) -> Result<Self> {
-        let conditions = conditions
-            .iter()
-            .map(|expression| {
-                Ok(Condition {
-                    evaluator: Evaluator::new(
-                        snapshot,
-                        [&**expression],
-                        Wanted::Truth,
-                        variables,
-                        &control,
-                    )?,
-                    column: only_column(expression, variables),
-                    expression: Arc::clone(expression),
-                    memory: Vec::new(),
-                    outcomes: Vec::new(),
-                })
-            })
-            .collect::<Result<_>>()?;
         Ok(Self {
             input,
-            conditions,
+            conditions: Conditions::new(variables, conditions, terms, &control)?,
             control,
             selection: Vec::new(),
-            unknown: Vec::new(),
         })
     }
 }
@@ -161,13 +199,7 @@ impl Operator for Filter {
             }
             self.selection.clear();
             self.selection.extend(0..output.rows() as u32);
-            for condition in &mut self.conditions {
-                condition.apply(output, &mut self.selection, &mut self.unknown)?;
-                condition.evaluator.check()?;
-                if self.selection.is_empty() {
-                    break;
-                }
-            }
+            self.conditions.apply(output, &mut self.selection)?;
             output.select(&self.selection);
             if output.rows() > 0 {
                 return Ok(output.rows());

@@ -4,11 +4,18 @@
 //! and clears what was in it, so that batches are allocated once. Ids stay ids: only filters that need a term's
 //! value, and the writers of results, look terms up.
 
+pub mod aggregate;
 pub mod batch;
+pub mod bind_join;
+pub mod compatible_join;
 pub mod control;
 pub mod cross_join;
 pub mod distinct;
+pub mod exists;
+pub mod extend;
 pub mod filter;
+pub mod graphs;
+pub mod group;
 pub mod hash;
 pub mod hash_join;
 pub mod lookup_join;
@@ -18,3 +25,6 @@ pub mod pairs;
 pub mod project;
 pub mod scan;
 pub mod slice;
+pub mod sort;
+pub mod terms;
+pub mod union;

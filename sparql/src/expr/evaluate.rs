@@ -14,13 +14,14 @@ use super::{Constant, Expr, Function};
 use crate::error::Result;
 use crate::exec::batch::Batch;
 use crate::exec::control::Control;
+use crate::exec::terms::Terms;
 use crate::expr::functions::casts::Cast;
 use crate::plan::logical::VariableId;
 use hashbrown::HashMap;
 use oxrdf::{BlankNode, Term};
 use oxsdatatypes::DateTime;
 use quadrille_store::inline;
-use quadrille_store::{Kind, Snapshot, TermId};
+use quadrille_store::{Kind, TermId};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
@@ -51,9 +52,12 @@ pub enum Outcome {
     Term(Term),
 }
 
+/// The blank nodes that `BNODE` made for the rows of a batch, by row and label.
+pub type BlankNodes = HashMap<(usize, String), String>;
+
 /// Computes expressions over the batches of one operator.
 pub struct Evaluator {
-    snapshot: Snapshot,
+    terms: Arc<Terms>,
     control: Arc<Control>,
     /// By variable: its column, or [`NO_COLUMN`].
     columns: Vec<u32>,
@@ -61,15 +65,22 @@ pub struct Evaluator {
     constants: Vec<Option<TermId>>,
     /// The columns whose terms the expression needs, and how many of them.
     needs: Vec<(usize, Need)>,
+    /// The columns of all the expression's variables, which may hold ids that are local to the query.
+    variable_columns: Vec<usize>,
     fetched: HashMap<TermId, Term>,
+    /// Terms that the query computed, which are like constants that the store does not know.
+    local: HashMap<TermId, Box<Constant>>,
     missing: Vec<TermId>,
     /// The blank nodes that `BNODE` made for the prepared rows, by row and label.
-    blank_nodes: RefCell<HashMap<(usize, String), String>>,
+    blank_nodes: RefCell<BlankNodes>,
     /// Patterns that are computed: by flags, a line feed, and the pattern. `None` if they are invalid.
     patterns: RefCell<HashMap<String, Option<Arc<Pattern>>>>,
     /// Whether the query was found stopped amidst a batch.
     is_stopped: Cell<bool>,
 }
+
+/// The number of constants that are not the query's.
+const LOCAL_CONSTANT: u32 = u32::MAX;
 
 const NO_COLUMN: u32 = u32::MAX;
 
@@ -90,19 +101,21 @@ impl Evaluator {
     /// # Errors
     /// If the store cannot be read.
     pub fn new<'e>(
-        snapshot: &Snapshot,
+        terms: &Arc<Terms>,
         expressions: impl IntoIterator<Item = &'e Expr>,
         wanted: Wanted,
         variables: &[VariableId],
         control: &Arc<Control>,
     ) -> Result<Self> {
         let mut evaluator = Self {
-            snapshot: snapshot.clone(),
+            terms: Arc::clone(terms),
             control: Arc::clone(control),
             columns: Vec::new(),
             constants: Vec::new(),
             needs: Vec::new(),
+            variable_columns: Vec::new(),
             fetched: HashMap::new(),
+            local: HashMap::new(),
             missing: Vec::new(),
             blank_nodes: RefCell::default(),
             patterns: RefCell::default(),
@@ -132,6 +145,11 @@ impl Evaluator {
                 return Err(error);
             }
             evaluator.add_needs(expression, need);
+            let mut columns = std::mem::take(&mut evaluator.variable_columns);
+            expression.variables(&mut |variable| columns.extend(evaluator.column(variable)));
+            columns.sort_unstable();
+            columns.dedup();
+            evaluator.variable_columns = columns;
         }
         Ok(evaluator)
     }
@@ -141,7 +159,7 @@ impl Evaluator {
         if self.constants.len() <= number {
             self.constants.resize(number + 1, None);
         }
-        self.constants[number] = self.snapshot.term_id(constant.term.as_ref())?;
+        self.constants[number] = self.terms.snapshot().term_id(constant.term.as_ref())?;
         Ok(())
     }
 
@@ -255,6 +273,9 @@ impl Evaluator {
     /// If the store cannot be read.
     pub fn prepare(&mut self, batch: &Batch, rows: &[u32]) -> Result<()> {
         self.blank_nodes.get_mut().clear();
+        if self.terms.has_local() {
+            self.prepare_local(batch, rows)?;
+        }
         if self.needs.is_empty() {
             return Ok(());
         }
@@ -277,7 +298,7 @@ impl Evaluator {
         self.missing.sort_unstable();
         self.missing.dedup();
         let (missing, fetched) = (&self.missing, &mut self.fetched);
-        self.snapshot.terms(missing, &mut |place, term| {
+        self.terms.snapshot().terms(missing, &mut |place, term| {
             fetched.insert(missing[place], term);
         })?;
         Ok(())
@@ -295,6 +316,10 @@ impl Evaluator {
 
     /// What an expression comes out as in a row; `None` if it fails.
     pub fn outcome(&self, expression: &Expr, batch: &Batch, row: usize) -> Option<Outcome> {
+        if let Expr::Variable(variable) = expression {
+            let id = batch.column(self.column(*variable)?)[row];
+            return (!id.is_unbound()).then_some(Outcome::Id(id));
+        }
         let row = self.row(batch, row);
         let operand = row.operand(expression)?;
         if let Some(id) = row.id_of(&operand) {
@@ -353,6 +378,11 @@ impl Evaluator {
         self.control.now()
     }
 
+    /// Exchanges the blank nodes that were made for the prepared rows, so that several evaluators share them.
+    pub fn swap_blank_nodes(&mut self, blank_nodes: &mut BlankNodes) {
+        std::mem::swap(self.blank_nodes.get_mut(), blank_nodes);
+    }
+
     /// The blank node of a label in a row.
     pub(super) fn blank_node(&self, row: usize, label: &str) -> String {
         self.blank_nodes
@@ -380,9 +410,42 @@ impl Evaluator {
         compiled
     }
 
+    /// Makes constants of the terms that are local to the query.
+    fn prepare_local(&mut self, batch: &Batch, rows: &[u32]) -> Result<()> {
+        if self.local.len() > FETCHED_TERMS_MAX {
+            self.local.clear();
+        }
+        for column in &self.variable_columns {
+            let ids = batch.column(*column);
+            for row in rows {
+                let id = ids[*row as usize];
+                if is_local(id) && !self.local.contains_key(&id) {
+                    let term = self.terms.term(id)?;
+                    let constant = Constant {
+                        value: Value::of(&term).into_owned(),
+                        term,
+                        number: LOCAL_CONSTANT,
+                    };
+                    self.local.insert(id, Box::new(constant));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The term of an id that is local to the query.
+    pub(super) fn local(&self, id: TermId) -> &Constant {
+        self.local
+            .get(&id)
+            .expect("a local term was fetched for the batch")
+    }
+
     /// The id of a constant, if the store knows the term.
     pub(super) fn constant_id(&self, constant: &Constant) -> Option<TermId> {
-        self.constants[constant.number as usize]
+        self.constants
+            .get(constant.number as usize)
+            .copied()
+            .flatten()
     }
 
     /// The term of an id, if it was fetched.
@@ -395,6 +458,11 @@ impl Evaluator {
         self.fetched_term(id)
             .expect("a term that an expression needs was fetched for the batch")
     }
+}
+
+/// Whether an id is local to the query.
+pub(super) fn is_local(id: TermId) -> bool {
+    id.kind() == Some(Kind::Local)
 }
 
 /// Whether an id's term must be fetched to satisfy a need.

@@ -25,7 +25,7 @@ mod tests;
 pub mod value;
 
 pub use compile::{Compilation, compile};
-pub use evaluate::{Evaluator, Outcome, Wanted};
+pub use evaluate::{BlankNodes, Evaluator, Outcome, Wanted};
 pub use functions::Function;
 pub use order::{OrderKey, compare_order};
 

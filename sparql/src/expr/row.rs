@@ -3,7 +3,7 @@
 //! Operands are ids, constants or computed values; of an id's term only what an operator asks for is looked at.
 
 use super::compare::{compare, compute, equal, negate};
-use super::evaluate::Evaluator;
+use super::evaluate::{Evaluator, is_local};
 use super::value::Value;
 use super::{Comparison, Constant, Expr};
 use crate::exec::batch::Batch;
@@ -109,7 +109,10 @@ impl<'a> Row<'a> {
     /// What an expression comes out as; `None` if it fails.
     pub(super) fn operand(self, expression: &'a Expr) -> Option<Operand<'a>> {
         Some(match expression {
-            Expr::Variable(variable) => Operand::Id(self.id(*variable)?),
+            Expr::Variable(variable) => match self.id(*variable)? {
+                id if is_local(id) => Operand::Constant(self.evaluator.local(id)),
+                id => Operand::Id(id),
+            },
             Expr::OutOfScope => return None,
             Expr::Constant(constant) => Operand::Constant(constant),
             Expr::Or(_)

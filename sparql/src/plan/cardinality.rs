@@ -5,6 +5,7 @@
 //! rows by the larger of its two distinct counts.
 
 use super::logical::{PatternGraph, PatternTerm, QuadPattern, VariableId};
+use super::seed::Seed;
 use crate::error::Result;
 use oxrdf::Term;
 use quadrille_store::statistics::{GraphStatistics, Statistics};
@@ -22,8 +23,10 @@ pub const POSITIONS: [Position; 4] = [
 /// A pattern of the query with what the snapshot says of it.
 #[derive(Clone, Debug)]
 pub struct CountedPattern {
-    /// Its number among the query's patterns.
+    /// Its number among the conjunction's patterns.
     pub number: usize,
+    /// As the query has it.
+    pub source: Arc<QuadPattern>,
     /// With the ids of its constants.
     pub pattern: Pattern,
     /// Its variables by place.
@@ -45,19 +48,22 @@ pub enum Counted {
     Empty(String),
 }
 
-/// Counts the patterns of a conjunction.
+/// Counts the patterns of a conjunction, where some variables stand for terms.
 ///
 /// # Errors
 /// If the store cannot be read.
-pub fn count_patterns(snapshot: &Snapshot, patterns: &[QuadPattern]) -> Result<Counted> {
+pub fn count_patterns(
+    snapshot: &Snapshot,
+    patterns: &[Arc<QuadPattern>],
+    seed: &Seed,
+) -> Result<Counted> {
     let mut counted: Vec<CountedPattern> = Vec::with_capacity(patterns.len());
     let mut statistics = None;
     for (number, pattern) in patterns.iter().enumerate() {
-        let ids = match resolve(snapshot, pattern)? {
-            Ok(ids) => ids,
+        let (ids, slots) = match resolve(snapshot, pattern, seed)? {
+            Ok(resolved) => resolved,
             Err(constant) => return Ok(Counted::Empty(format!("{constant} is not in the store"))),
         };
-        let slots = pattern.slots();
         // Joining with the same pattern again changes nothing.
         if counted
             .iter()
@@ -79,45 +85,72 @@ pub fn count_patterns(snapshot: &Snapshot, patterns: &[QuadPattern]) -> Result<C
             Some(statistics) => statistics,
             none => none.insert(snapshot.statistics()?),
         };
-        counted.push(estimate(number, ids, slots, rows, statistics));
+        let source = Arc::clone(pattern);
+        counted.push(estimate(number, source, ids, slots, rows, statistics));
     }
     Ok(Counted::Patterns(counted))
 }
+
+/// A pattern with ids, and the variables that are left in its places.
+type Resolved = (Pattern, [Option<VariableId>; 4]);
 
 /// The ids of a pattern's constants, or the constant that has none.
 fn resolve<'a>(
     snapshot: &Snapshot,
     pattern: &'a QuadPattern,
-) -> Result<std::result::Result<Pattern, &'a dyn std::fmt::Display>> {
+    seed: &Seed,
+) -> Result<std::result::Result<Resolved, &'a dyn std::fmt::Display>> {
     let mut ids = [None; 3];
+    let mut slots = pattern.slots();
     let places = [&pattern.subject, &pattern.predicate, &pattern.object];
-    for (id, place) in ids.iter_mut().zip(places) {
-        if let PatternTerm::Constant(term) = place {
-            *id = snapshot.term_id(Term::as_ref(term))?;
-            if id.is_none() {
-                return Ok(Err(term));
+    for ((id, place), slot) in ids.iter_mut().zip(places).zip(&mut slots) {
+        match place {
+            PatternTerm::Constant(term) => {
+                *id = snapshot.term_id(Term::as_ref(term))?;
+                if id.is_none() {
+                    return Ok(Err(term));
+                }
+            }
+            PatternTerm::Variable(variable) => {
+                *id = seed.get(*variable);
+                if id.is_some() {
+                    *slot = None;
+                }
             }
         }
     }
     let graph = match &pattern.graph {
         PatternGraph::Default => GraphSelector::Default,
-        PatternGraph::Variable(_) => GraphSelector::AnyNamed,
+        PatternGraph::Variable(variable) => match seed.get(*variable) {
+            // No graph is named by the default graph's id.
+            Some(id) => {
+                slots[3] = None;
+                GraphSelector::Named(id)
+            }
+            None => GraphSelector::AnyNamed,
+        },
+        PatternGraph::Active(variable) => match seed.get(*variable) {
+            Some(id) => GraphSelector::Named(id),
+            None => return Ok(Err(&"a graph that is not known")),
+        },
         PatternGraph::Named(name) => match snapshot.term_id(name.as_ref().into())? {
             Some(id) => GraphSelector::Named(id),
             None => return Ok(Err(name)),
         },
     };
     let [subject, predicate, object] = ids;
-    Ok(Ok(Pattern {
+    let pattern = Pattern {
         subject,
         predicate,
         object,
         graph,
-    }))
+    };
+    Ok(Ok((pattern, slots)))
 }
 
 fn estimate(
     number: usize,
+    source: Arc<QuadPattern>,
     pattern: Pattern,
     slots: [Option<VariableId>; 4],
     rows: u64,
@@ -148,6 +181,7 @@ fn estimate(
     }
     CountedPattern {
         number,
+        source,
         pattern,
         slots,
         rows,

@@ -3,14 +3,15 @@
 use super::logical::{LogicalQuery, QuadPattern, Variables};
 use super::logical::{PatternGraph, PatternTerm, VariableId};
 use super::physical::{Node, Operation};
+use crate::expr::Expr;
 use std::fmt::Write;
+use std::sync::Arc;
 
 /// Prints a plan.
-pub fn explain(query: &LogicalQuery, patterns: &[QuadPattern], root: &Node) -> String {
+pub fn explain(query: &LogicalQuery, root: &Node) -> String {
     let mut text = String::new();
     Explainer {
         variables: &query.variables,
-        patterns,
         text: &mut text,
     }
     .node(root, 0);
@@ -19,7 +20,6 @@ pub fn explain(query: &LogicalQuery, patterns: &[QuadPattern], root: &Node) -> S
 
 struct Explainer<'a> {
     variables: &'a Variables,
-    patterns: &'a [QuadPattern],
     text: &'a mut String,
 }
 
@@ -29,7 +29,7 @@ impl Explainer<'_> {
             Operation::Empty { reason } => (format!("Empty: {reason}"), vec![]),
             Operation::Unit => ("Unit".to_owned(), vec![]),
             Operation::Scan(scan) => (
-                format!("Scan {} {}", scan.order.name(), self.pattern(scan.number)),
+                format!("Scan {} {}", scan.order.name(), self.pattern(&scan.source)),
                 vec![],
             ),
             Operation::MergeJoin {
@@ -63,8 +63,103 @@ impl Explainer<'_> {
                         lookup.residual.iter().map(|(outer, _)| *outer).collect();
                     let _ = write!(title, ", then {}", self.columns(outer, &residual));
                 }
-                let _ = write!(title, " {}", self.pattern(*pattern));
+                let _ = write!(title, " {}", self.pattern(pattern));
                 (title, vec![&**outer])
+            }
+            Operation::Feed => ("Feed".to_owned(), vec![]),
+            Operation::Rows { .. } => (format!("Values {}", self.names(&node.variables)), vec![]),
+            Operation::Attach { input, ids } => (
+                format!(
+                    "Attach {}",
+                    self.names(&node.variables[node.variables.len() - ids.len()..])
+                ),
+                vec![&**input],
+            ),
+            Operation::BindJoin {
+                left,
+                right,
+                kind,
+                fed,
+                ..
+            } => (
+                format!("{}BindJoin on {}", kind.name(), self.columns(left, fed)),
+                vec![&**left, &**right],
+            ),
+            Operation::CompatibleJoin { left, right, join } => {
+                let columns: Vec<usize> = join
+                    .certain
+                    .iter()
+                    .chain(&join.uncertain)
+                    .map(|(left, _)| *left)
+                    .collect();
+                let mut title = format!(
+                    "{}HashJoin on {}",
+                    join.kind.name(),
+                    self.columns(left, &columns)
+                );
+                if !join.uncertain.is_empty() {
+                    title.push_str(" (where bound)");
+                }
+                if !join.conditions.is_empty() {
+                    let _ = write!(title, ", if {}", self.conditions(&join.conditions));
+                }
+                (title, vec![&**left, &**right])
+            }
+            Operation::Union { inputs } => ("Union".to_owned(), inputs.iter().collect()),
+            Operation::Extend { input, expression } => (
+                format!(
+                    "Extend {} := {}",
+                    self.names(&node.variables[node.variables.len() - 1..]),
+                    expression.display(self.variables)
+                ),
+                vec![&**input],
+            ),
+            Operation::Marks { input, marks, .. } => (
+                format!(
+                    "Exists {}",
+                    self.names(&node.variables[node.variables.len() - marks.len()..])
+                ),
+                vec![&**input],
+            ),
+            Operation::Graphs { variable, .. } => {
+                (format!("ForEachGraph {}", self.names(&[*variable])), vec![])
+            }
+            Operation::GroupBy {
+                input,
+                keys,
+                aggregates,
+            } => {
+                let mut title = format!("GroupBy {}", self.names(&node.variables[..keys.len()]));
+                for aggregate in aggregates {
+                    let argument = aggregate.expression.as_ref().map_or_else(
+                        || "*".to_owned(),
+                        |expression| expression.display(self.variables).to_string(),
+                    );
+                    let _ = write!(
+                        title,
+                        " {} := {}({}{argument})",
+                        self.names(&[aggregate.variable]),
+                        aggregate.function.name(),
+                        if aggregate.is_distinct {
+                            "DISTINCT "
+                        } else {
+                            ""
+                        },
+                    );
+                }
+                (title, vec![&**input])
+            }
+            Operation::Sort { input, keys, limit } => {
+                let mut title = "Sort by".to_owned();
+                for key in keys {
+                    let direction = if key.is_descending { "DESC" } else { "ASC" };
+                    let expression = key.expression.display(self.variables);
+                    let _ = write!(title, " {direction}({expression})");
+                }
+                if let Some(limit) = limit {
+                    let _ = write!(title, ", first {limit}");
+                }
+                (title, vec![&**input])
             }
             Operation::HashJoin {
                 left, right, keys, ..
@@ -75,16 +170,10 @@ impl Explainer<'_> {
             Operation::CrossJoin { left, right, .. } => {
                 ("CrossJoin".to_owned(), vec![&**left, &**right])
             }
-            Operation::Filter { input, conditions } => {
-                let conditions: Vec<String> = conditions
-                    .iter()
-                    .map(|condition| condition.display(self.variables).to_string())
-                    .collect();
-                (
-                    format!("Filter {}", conditions.join(" && ")),
-                    vec![&**input],
-                )
-            }
+            Operation::Filter { input, conditions } => (
+                format!("Filter {}", self.conditions(conditions)),
+                vec![&**input],
+            ),
             Operation::Project { input, .. } => (
                 format!("Project {}", self.names(&node.variables)),
                 vec![&**input],
@@ -121,6 +210,14 @@ impl Explainer<'_> {
         }
     }
 
+    fn conditions(&self, conditions: &[Arc<Expr>]) -> String {
+        let conditions: Vec<String> = conditions
+            .iter()
+            .map(|condition| condition.display(self.variables).to_string())
+            .collect();
+        conditions.join(" && ")
+    }
+
     fn columns(&self, node: &Node, columns: &[usize]) -> String {
         let variables: Vec<VariableId> = columns
             .iter()
@@ -137,8 +234,7 @@ impl Explainer<'_> {
         names.join(" ")
     }
 
-    fn pattern(&self, number: usize) -> String {
-        let pattern = &self.patterns[number];
+    fn pattern(&self, pattern: &QuadPattern) -> String {
         let term = |term: &PatternTerm| match term {
             PatternTerm::Variable(variable) => self.variables.display(*variable),
             PatternTerm::Constant(term) => term.to_string(),
@@ -152,7 +248,7 @@ impl Explainer<'_> {
         match &pattern.graph {
             PatternGraph::Default => format!("{{ {triple} }}"),
             PatternGraph::Named(name) => format!("GRAPH {name} {{ {triple} }}"),
-            PatternGraph::Variable(variable) => {
+            PatternGraph::Variable(variable) | PatternGraph::Active(variable) => {
                 format!("GRAPH {} {{ {triple} }}", self.variables.display(*variable))
             }
         }

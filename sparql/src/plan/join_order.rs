@@ -117,6 +117,39 @@ pub fn choose(patterns: &[CountedPattern], options: &PlannerOptions, goal: Goal<
     }
 }
 
+/// Chooses how to join patterns with rows that are given, of which there are about `rows`, and which bind the `feed`
+/// variables. Every pattern is connected with them.
+pub fn choose_from(
+    patterns: &[CountedPattern],
+    feed: &[VariableId],
+    rows: f64,
+    options: &PlannerOptions,
+) -> JoinPlan {
+    let mut chooser = Chooser::new(patterns, options, &[]);
+    let root = chooser.from_feed(feed, rows.max(1.0));
+    JoinPlan::new(chooser.ways, root, chooser.variables)
+}
+
+/// Whether variables connect all patterns with those of the feed.
+pub fn are_connected(patterns: &[CountedPattern], feed: &[VariableId]) -> bool {
+    let mut known = feed.to_vec();
+    let mut remaining: Vec<&CountedPattern> = patterns.iter().collect();
+    while !remaining.is_empty() {
+        let before = remaining.len();
+        remaining.retain(|pattern| {
+            let is_connected = variables(pattern).any(|variable| known.contains(&variable));
+            if is_connected {
+                known.extend(variables(pattern));
+            }
+            !is_connected
+        });
+        if remaining.len() == before {
+            return false;
+        }
+    }
+    true
+}
+
 /// The rows of a set of patterns.
 #[derive(Clone, Copy, Default)]
 struct State {
@@ -356,6 +389,47 @@ impl<'a> Chooser<'a> {
                 .map(|(index, pattern)| (self.joined_rows(&state, *pattern), index));
             let next = fewest(&mut connected).expect("a component is connected");
             drop(connected);
+            let pattern = remaining.swap_remove(next);
+            state = self.next(&state, pattern);
+        }
+        self.cheapest(&state)
+    }
+
+    /// Begins with rows that are given, and always adds the connected pattern that leaves the fewest rows.
+    #[expect(
+        clippy::wrong_self_convention,
+        reason = "the plan is made from the feed"
+    )]
+    fn from_feed(&mut self, feed: &[VariableId], rows: f64) -> WayNumber {
+        let start = self.distinct.len();
+        let distinct: Vec<f64> = self
+            .variables
+            .iter()
+            .map(|variable| if feed.contains(variable) { rows } else { 0.0 })
+            .collect();
+        self.distinct.extend(distinct);
+        self.ways.push(Way {
+            cost: 0.0,
+            rows,
+            sort: Sort::NONE,
+            step: Step::Feed,
+        });
+        let mut state = State {
+            kept: Kept::only(self.ways.len() - 1),
+            rows,
+            distinct: start,
+        };
+        let mut remaining: Vec<usize> = (0..self.patterns.len()).collect();
+        while !remaining.is_empty() {
+            let next = remaining
+                .iter()
+                .enumerate()
+                .map(|(index, pattern)| {
+                    let is_apart = !self.is_connected(&state, *pattern);
+                    (is_apart, self.joined_rows(&state, *pattern), index)
+                })
+                .min_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)))
+                .map_or(0, |(_, _, index)| index);
             let pattern = remaining.swap_remove(next);
             state = self.next(&state, pattern);
         }

@@ -22,6 +22,8 @@ pub struct Layout<'a> {
     pub patterns: &'a [CountedPattern],
     /// How they are.
     pub joins: &'a JoinPlan,
+    /// The variables of the rows that are given, if the joins begin with such.
+    pub feed: &'a [VariableId],
 }
 
 impl Layout<'_> {
@@ -38,6 +40,15 @@ impl Layout<'_> {
         let mut needed = needed;
         needed.retain(|variable| bound.contains(variable));
         match &self.joins.ways[way].step {
+            Step::Feed => {
+                let node = Node {
+                    variables: self.feed.to_vec(),
+                    sorted_by: Vec::new(),
+                    rows: self.joins.ways[way].rows,
+                    operation: Operation::Feed,
+                };
+                filtered(node, conditions)
+            }
             Step::Scan { pattern, order } => self.scan(*pattern, *order, needed, conditions),
             Step::Merge {
                 left,
@@ -199,7 +210,7 @@ impl Layout<'_> {
             sorted_by: columns.sorted_by(),
             rows: pattern.expected,
             operation: Operation::Scan(ScanNode {
-                number: pattern.number,
+                source: Arc::clone(&pattern.source),
                 pattern: pattern.pattern,
                 order,
                 wanted,
@@ -282,7 +293,7 @@ impl Layout<'_> {
             operation: Operation::LookupJoin {
                 outer: Box::new(outer),
                 lookup,
-                pattern: step.pattern.number,
+                pattern: Arc::clone(&step.pattern.source),
                 outputs,
             },
         };
@@ -298,6 +309,7 @@ impl Layout<'_> {
         };
         while let Some(way) = waiting.pop() {
             match &self.joins.ways[way].step {
+                Step::Feed => add_all(&mut bound, self.feed.iter().copied()),
                 Step::Scan { pattern, .. } => add_pattern(&mut bound, *pattern),
                 Step::Merge {
                     left: input,
@@ -429,7 +441,7 @@ fn split_conditions(
     })
 }
 
-fn add_all(known: &mut Vec<VariableId>, more: impl IntoIterator<Item = VariableId>) {
+pub(super) fn add_all(known: &mut Vec<VariableId>, more: impl IntoIterator<Item = VariableId>) {
     for variable in more {
         if !known.contains(&variable) {
             known.push(variable);
@@ -437,7 +449,7 @@ fn add_all(known: &mut Vec<VariableId>, more: impl IntoIterator<Item = VariableI
     }
 }
 
-fn add_variables_of(known: &mut Vec<VariableId>, conditions: &[Arc<Expr>]) {
+pub(super) fn add_variables_of(known: &mut Vec<VariableId>, conditions: &[Arc<Expr>]) {
     for condition in conditions {
         condition.variables(&mut |variable| add_all(known, [variable]));
     }

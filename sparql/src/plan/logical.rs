@@ -1,20 +1,22 @@
-//! The logical plan: a query's algebra with its variables numbered and its names resolved.
+//! The logical plan: a query's algebra with its variables numbered and its names resolved; [`super::lower`] makes it.
 //!
 //! Basic graph patterns, joins of them, their filters and the `GRAPH` blocks around them are flattened into one
 //! [`Conjunction`], whose patterns may be joined in any order. That is sound because every variable of such a
 //! conjunction is bound in every one of its solutions: a filter of an inner group means the same above the
-//! join, once the variables that the group cannot see are replaced by *unbound*.
+//! join, once the variables that the group cannot see are replaced by *unbound*. Everything else is a tree of
+//! operators as the specification has them, evaluated from the bottom up.
 //!
-//! Whatever is not handled here is an error that names it.
+//! Every node comes as a [`Group`], which says what variables its solutions may bind and which of these they
+//! certainly bind: where that is not known beforehand, it is decided row by row.
 
-use crate::error::{QueryError, Result};
-use crate::expr::{Compilation, Expr, compile};
-use crate::nesting::PATTERNS_MAX;
+use crate::expr::Expr;
 use hashbrown::HashMap;
-use oxrdf::{NamedNode, Term, Triple, Variable};
-use spargebra::algebra::{Expression, GraphPattern};
-use spargebra::term::{NamedNodePattern, TermPattern, TriplePattern};
+use oxrdf::{NamedNode, Term, Variable};
+use std::collections::BTreeSet;
 use std::sync::Arc;
+
+/// Some variables.
+pub type VariableSet = BTreeSet<VariableId>;
 
 /// The number of a variable within its query; an index into [`Variables`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -42,6 +44,8 @@ pub enum VariableName {
     Named(String),
     /// `_:label` or `[]`: matches like a variable, but cannot be selected.
     Blank(String),
+    /// A variable that only a part of the query knows: one that a subquery does not select, or one of the engine's own.
+    Inner(String, u32),
 }
 
 impl Variables {
@@ -53,10 +57,6 @@ impl Variables {
             names.push(name.clone());
             next
         })
-    }
-
-    fn named(&mut self, variable: &Variable) -> VariableId {
-        self.number(VariableName::Named(variable.as_str().to_owned()))
     }
 
     /// How many there are.
@@ -71,9 +71,12 @@ impl Variables {
 
     /// How the query writes the variable.
     pub fn display(&self, variable: VariableId) -> String {
-        match &self.names[variable.index()] {
-            VariableName::Named(name) => format!("?{name}"),
-            VariableName::Blank(label) => format!("_:{label}"),
+        match self.names.get(variable.index()) {
+            Some(VariableName::Named(name)) => format!("?{name}"),
+            Some(VariableName::Blank(label)) => format!("_:{label}"),
+            Some(VariableName::Inner(name, number)) => format!("?{name}#{number}"),
+            // The planner numbers some that the query does not have.
+            None => format!("?#{}", variable.0),
         }
     }
 }
@@ -96,6 +99,8 @@ pub enum PatternGraph {
     Named(NamedNode),
     /// Every named graph, which binds the variable.
     Variable(VariableId),
+    /// The named graph that the [`Logical::Graphs`] around it is at.
+    Active(VariableId),
 }
 
 /// A triple pattern with the graph that it asks.
@@ -121,7 +126,7 @@ impl QuadPattern {
             variable(&self.object),
             match self.graph {
                 PatternGraph::Variable(variable) => Some(variable),
-                PatternGraph::Default | PatternGraph::Named(_) => None,
+                PatternGraph::Default | PatternGraph::Named(_) | PatternGraph::Active(_) => None,
             },
         ]
     }
@@ -131,42 +136,298 @@ impl QuadPattern {
 #[derive(Debug, Default)]
 pub struct Conjunction {
     /// The patterns, in the query's order.
-    pub patterns: Vec<QuadPattern>,
-    /// The conditions, all of which must be true.
+    pub patterns: Vec<Arc<QuadPattern>>,
+    /// The conditions, all of which must be true. They have no variables but those of the patterns.
     pub filters: Vec<Arc<Expr>>,
+}
+
+/// A node of the logical plan with what is known of its solutions.
+#[derive(Debug)]
+pub struct Group {
+    /// How its solutions are made.
+    pub logical: Logical,
+    /// The variables that a solution may bind.
+    pub scope: VariableSet,
+    /// Those of them that every solution binds.
+    pub certain: VariableSet,
+    /// How many nodes stand above one another here.
+    pub depth: usize,
 }
 
 /// A node of the logical plan.
 #[derive(Debug)]
 pub enum Logical {
     /// Patterns and conditions.
-    Join(Conjunction),
+    Conjunction(Conjunction),
+    /// Every way of putting compatible solutions together, one of each input.
+    Join {
+        /// At least two, of which at most one is a conjunction.
+        inputs: Vec<Group>,
+    },
+    /// OPTIONAL.
+    LeftJoin {
+        /// What is kept in any case.
+        left: Box<Group>,
+        /// What is added.
+        right: Box<Group>,
+        /// What must hold for a solution to be added.
+        conditions: Vec<Arc<Expr>>,
+        /// EXISTS in the conditions.
+        marks: Vec<Arc<Mark>>,
+    },
+    /// MINUS.
+    Minus {
+        /// What solutions are kept of.
+        left: Box<Group>,
+        /// What removes those that are compatible with it and share a variable.
+        right: Box<Group>,
+    },
+    /// UNION.
+    Union {
+        /// The branches.
+        inputs: Vec<Group>,
+    },
+    /// Solutions that meet conditions.
+    Filter {
+        /// The solutions.
+        input: Box<Group>,
+        /// All of which must be true.
+        conditions: Vec<Arc<Expr>>,
+    },
+    /// Binds variables to whether there are solutions of patterns.
+    Marks {
+        /// The solutions.
+        input: Box<Group>,
+        /// What is bound.
+        marks: Vec<Arc<Mark>>,
+    },
+    /// BIND.
+    Extend {
+        /// The solutions.
+        input: Box<Group>,
+        /// What is bound.
+        variable: VariableId,
+        /// To what; if that fails it stays unbound.
+        expression: Arc<Expr>,
+    },
+    /// VALUES.
+    Values {
+        /// The columns.
+        variables: Vec<VariableId>,
+        /// The rows; `None` is UNDEF.
+        rows: Vec<Vec<Option<Term>>>,
+    },
+    /// `GRAPH ?variable`: the solutions in each named graph, with the variable bound to it. Or, where it is a name, those
+    /// in that graph, if it exists.
+    Graphs {
+        /// The only graph that is asked.
+        name: Option<NamedNode>,
+        /// Has [`PatternGraph::Active`] patterns.
+        inner: Arc<Group>,
+        /// What stands for the graph in these.
+        active: VariableId,
+        /// What is bound.
+        variable: VariableId,
+    },
+    /// GROUP BY and aggregates.
+    GroupBy {
+        /// The solutions.
+        input: Box<Group>,
+        /// What is the same in a group; without any there is one group, even of nothing.
+        keys: Vec<VariableId>,
+        /// What is computed of each group.
+        aggregates: Vec<Aggregate>,
+    },
+    /// ORDER BY.
+    OrderBy {
+        /// The solutions.
+        input: Box<Group>,
+        /// The most important first.
+        keys: Vec<OrderKey>,
+    },
     /// Keeps these variables, in this order.
     Project {
         /// Where rows come from.
-        input: Box<Self>,
+        input: Box<Group>,
         /// What is kept.
         variables: Vec<VariableId>,
     },
     /// Each row once.
     Distinct {
         /// Where rows come from.
-        input: Box<Self>,
+        input: Box<Group>,
     },
     /// Each row at least once and at most as often as it comes.
     Reduced {
         /// Where rows come from.
-        input: Box<Self>,
+        input: Box<Group>,
     },
     /// A range of the rows.
     Slice {
         /// Where rows come from.
-        input: Box<Self>,
+        input: Box<Group>,
         /// How many are left out at the start.
         offset: u64,
         /// How many follow at most.
         limit: Option<u64>,
     },
+}
+
+/// An EXISTS: a variable of the engine's own that is true where the pattern has a solution.
+#[derive(Debug)]
+pub struct Mark {
+    /// What is bound to a boolean.
+    pub variable: VariableId,
+    /// What must have a solution, when the row's terms stand for its variables.
+    pub pattern: Group,
+    /// The variables of the row around that the pattern mentions.
+    pub correlated: Vec<VariableId>,
+}
+
+/// A key of ORDER BY.
+#[derive(Clone, Debug)]
+pub struct OrderKey {
+    /// What is compared.
+    pub expression: Arc<Expr>,
+    /// Whether the greatest comes first.
+    pub is_descending: bool,
+}
+
+/// An aggregate with its argument.
+#[derive(Clone, Debug)]
+pub struct Aggregate {
+    /// What is bound.
+    pub variable: VariableId,
+    /// What is computed.
+    pub function: AggregateFunction,
+    /// Of what; `None` for whole rows, which only COUNT takes.
+    pub expression: Option<Arc<Expr>>,
+    /// The variables that tell whole rows apart, for `COUNT(DISTINCT *)`.
+    pub columns: Vec<VariableId>,
+    /// Whether each value counts once.
+    pub is_distinct: bool,
+}
+
+/// A function of the solutions of a group.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[expect(missing_docs, reason = "the names are the language's")]
+pub enum AggregateFunction {
+    Count,
+    Sum,
+    Average,
+    Min,
+    Max,
+    Sample,
+    GroupConcat { separator: String },
+}
+
+impl AggregateFunction {
+    /// As the language calls it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Count => "COUNT",
+            Self::Sum => "SUM",
+            Self::Average => "AVG",
+            Self::Min => "MIN",
+            Self::Max => "MAX",
+            Self::Sample => "SAMPLE",
+            Self::GroupConcat { .. } => "GROUP_CONCAT",
+        }
+    }
+}
+
+impl Group {
+    /// One solution that binds nothing.
+    pub fn unit() -> Self {
+        Self::conjunction(Conjunction::default())
+    }
+
+    /// The solutions of a node.
+    pub fn new(logical: Logical, scope: VariableSet, certain: VariableSet) -> Self {
+        let below = match &logical {
+            Logical::Conjunction(_) | Logical::Values { .. } => 0,
+            Logical::Join { inputs } | Logical::Union { inputs } => {
+                inputs.iter().map(|input| input.depth).max().unwrap_or(0)
+            }
+            Logical::LeftJoin { left, right, .. } | Logical::Minus { left, right } => {
+                left.depth.max(right.depth)
+            }
+            Logical::Marks { input, marks } => marks
+                .iter()
+                .map(|mark| mark.pattern.depth)
+                .fold(input.depth, usize::max),
+            Logical::Graphs { inner, .. } => inner.depth,
+            Logical::Filter { input, .. }
+            | Logical::Extend { input, .. }
+            | Logical::GroupBy { input, .. }
+            | Logical::OrderBy { input, .. }
+            | Logical::Project { input, .. }
+            | Logical::Distinct { input }
+            | Logical::Reduced { input }
+            | Logical::Slice { input, .. } => input.depth,
+        };
+        Self {
+            logical,
+            scope,
+            certain,
+            depth: below + 1,
+        }
+    }
+
+    /// The solutions of a node that binds what its input binds.
+    pub fn like(input: Self, logical: impl FnOnce(Box<Self>) -> Logical) -> Self {
+        let (scope, certain) = (input.scope.clone(), input.certain.clone());
+        Self::new(logical(Box::new(input)), scope, certain)
+    }
+
+    /// The solutions of a conjunction, each of which binds all variables.
+    pub fn conjunction(conjunction: Conjunction) -> Self {
+        let scope: VariableSet = conjunction
+            .patterns
+            .iter()
+            .flat_map(|pattern| pattern.slots().into_iter().flatten())
+            .collect();
+        Self {
+            certain: scope.clone(),
+            scope,
+            depth: 1,
+            logical: Logical::Conjunction(conjunction),
+        }
+    }
+
+    /// Whether this has one solution that binds nothing.
+    pub fn is_unit(&self) -> bool {
+        matches!(&self.logical, Logical::Conjunction(conjunction)
+            if conjunction.patterns.is_empty() && conjunction.filters.is_empty())
+    }
+
+    /// Whether every solution takes a quad of a graph, so that there is none where the graph does not exist.
+    pub fn needs_graph(&self, graph: &PatternGraph) -> bool {
+        match &self.logical {
+            Logical::Conjunction(conjunction) => conjunction
+                .patterns
+                .iter()
+                .any(|pattern| pattern.graph == *graph),
+            Logical::Join { inputs } => inputs.iter().any(|input| input.needs_graph(graph)),
+            Logical::Union { inputs } => inputs.iter().all(|input| input.needs_graph(graph)),
+            Logical::LeftJoin { left, .. } | Logical::Minus { left, .. } => left.needs_graph(graph),
+            Logical::GroupBy { input, keys, .. } => !keys.is_empty() && input.needs_graph(graph),
+            Logical::Values { .. } | Logical::Graphs { .. } => false,
+            Logical::Filter { input, .. }
+            | Logical::Marks { input, .. }
+            | Logical::Extend { input, .. }
+            | Logical::OrderBy { input, .. }
+            | Logical::Project { input, .. }
+            | Logical::Distinct { input }
+            | Logical::Reduced { input }
+            | Logical::Slice { input, .. } => input.needs_graph(graph),
+        }
+    }
+
+    /// The variables that solutions of both may bind.
+    pub fn shared(&self, other: &Self) -> Vec<VariableId> {
+        self.scope.intersection(&other.scope).copied().collect()
+    }
 }
 
 /// What a query gives.
@@ -191,280 +452,5 @@ pub struct LogicalQuery {
     /// What it gives.
     pub form: Form,
     /// How.
-    pub root: Logical,
-}
-
-impl LogicalQuery {
-    /// Lowers a parsed query.
-    ///
-    /// # Errors
-    /// [`QueryError::Unsupported`] for whatever this engine does not do.
-    pub fn new(query: &spargebra::Query) -> Result<Self> {
-        if query.dataset().is_some() {
-            return Err(QueryError::unsupported("FROM"));
-        }
-        let mut lowering = Lowering {
-            expressions: Compilation {
-                base: query
-                    .base_iri()
-                    .map(|base| NamedNode::new_unchecked(base.as_str())),
-                ..Compilation::default()
-            },
-            ..Lowering::default()
-        };
-        match query {
-            spargebra::Query::Select { pattern, .. } => {
-                let root = lowering.modifiers(pattern)?;
-                let names = projected(pattern)?;
-                let variables = names
-                    .iter()
-                    .map(|name| lowering.variables.named(name))
-                    .collect();
-                Ok(Self {
-                    variables: lowering.variables,
-                    form: Form::Select { names, variables },
-                    root,
-                })
-            }
-            spargebra::Query::Ask { pattern, .. } => {
-                let root = lowering.modifiers(pattern)?;
-                Ok(Self {
-                    variables: lowering.variables,
-                    form: Form::Ask,
-                    root,
-                })
-            }
-            spargebra::Query::Construct { .. } => Err(QueryError::unsupported("CONSTRUCT")),
-            spargebra::Query::Describe { .. } => Err(QueryError::unsupported("DESCRIBE")),
-        }
-    }
-}
-
-/// The variables that a SELECT gives.
-fn projected(pattern: &GraphPattern) -> Result<Vec<Variable>> {
-    match pattern {
-        GraphPattern::Project { variables, .. } => Ok(variables.clone()),
-        GraphPattern::Slice { inner, .. }
-        | GraphPattern::Distinct { inner }
-        | GraphPattern::Reduced { inner } => projected(inner),
-        _ => Err(QueryError::unsupported("a SELECT without a projection")),
-    }
-}
-
-#[derive(Default)]
-struct Lowering {
-    variables: Variables,
-    expressions: Compilation,
-}
-
-impl Lowering {
-    /// The solution modifiers at the top of a query.
-    fn modifiers(&mut self, pattern: &GraphPattern) -> Result<Logical> {
-        Ok(match pattern {
-            GraphPattern::Slice {
-                inner,
-                start,
-                length,
-            } => Logical::Slice {
-                input: Box::new(self.modifiers(inner)?),
-                offset: *start as u64,
-                limit: length.map(|length| length as u64),
-            },
-            GraphPattern::Distinct { inner } => Logical::Distinct {
-                input: Box::new(self.modifiers(inner)?),
-            },
-            GraphPattern::Reduced { inner } => Logical::Reduced {
-                input: Box::new(self.modifiers(inner)?),
-            },
-            GraphPattern::Project { inner, variables } => Logical::Project {
-                input: Box::new(Logical::Join(self.conjunction(inner)?)),
-                variables: variables
-                    .iter()
-                    .map(|variable| self.variables.named(variable))
-                    .collect(),
-            },
-            group => Logical::Join(self.conjunction(group)?),
-        })
-    }
-
-    fn conjunction(&mut self, pattern: &GraphPattern) -> Result<Conjunction> {
-        let mut conjunction = Conjunction::default();
-        self.group(pattern, &PatternGraph::Default, &mut conjunction)?;
-        if conjunction.patterns.len() > PATTERNS_MAX {
-            return Err(QueryError::Limit {
-                what: "the query joins too many patterns",
-                limit: PATTERNS_MAX,
-            });
-        }
-        Ok(conjunction)
-    }
-
-    /// Adds a group to a conjunction and gives the variables that are in scope after it.
-    fn group(
-        &mut self,
-        pattern: &GraphPattern,
-        graph: &PatternGraph,
-        conjunction: &mut Conjunction,
-    ) -> Result<Scope> {
-        match pattern {
-            GraphPattern::Bgp { patterns } => {
-                let mut scope = Scope::default();
-                for pattern in patterns {
-                    let pattern = self.quad_pattern(pattern, graph)?;
-                    // The graph's variable is bound after the block, so it is not in scope inside.
-                    scope.add(pattern.slots().into_iter().take(3).flatten());
-                    conjunction.patterns.push(pattern);
-                }
-                Ok(scope)
-            }
-            GraphPattern::Join { left, right } => {
-                let mut scope = self.group(left, graph, conjunction)?;
-                let right = self.group(right, graph, conjunction)?;
-                scope.add(right.0);
-                Ok(scope)
-            }
-            GraphPattern::Filter { expr, inner } => {
-                let scope = self.group(inner, graph, conjunction)?;
-                self.filter(expr, &scope, conjunction)?;
-                Ok(scope)
-            }
-            GraphPattern::Graph { name, inner } => {
-                let graph = match name {
-                    NamedNodePattern::NamedNode(name) => PatternGraph::Named(name.clone()),
-                    NamedNodePattern::Variable(name) => {
-                        PatternGraph::Variable(self.variables.named(name))
-                    }
-                };
-                let before = conjunction.patterns.len();
-                let mut scope = self.group(inner, &graph, conjunction)?;
-                // Without a pattern of its own the block asks which named graphs there are.
-                if !conjunction.patterns[before..]
-                    .iter()
-                    .any(|pattern| pattern.graph == graph)
-                {
-                    return Err(QueryError::unsupported(
-                        "GRAPH without a triple pattern of its own",
-                    ));
-                }
-                if let PatternGraph::Variable(variable) = graph {
-                    scope.add([variable]);
-                }
-                Ok(scope)
-            }
-            other => Err(QueryError::unsupported(feature_of(other))),
-        }
-    }
-
-    /// Adds a group's condition. A variable that the group does not bind is unbound for the condition, whatever a
-    /// pattern outside of the group binds it to.
-    fn filter(
-        &mut self,
-        expression: &Expression,
-        scope: &Scope,
-        conjunction: &mut Conjunction,
-    ) -> Result<()> {
-        let variables = &mut self.variables;
-        let condition = compile(expression, &mut self.expressions, &mut |variable| {
-            let variable = variables.named(variable);
-            scope.0.contains(&variable).then_some(variable)
-        })?;
-        let mut conditions = Vec::new();
-        condition.split_into(&mut conditions);
-        conjunction
-            .filters
-            .extend(conditions.into_iter().map(Arc::new));
-        Ok(())
-    }
-
-    fn quad_pattern(
-        &mut self,
-        pattern: &TriplePattern,
-        graph: &PatternGraph,
-    ) -> Result<QuadPattern> {
-        Ok(QuadPattern {
-            subject: self.pattern_term(&pattern.subject)?,
-            predicate: match &pattern.predicate {
-                NamedNodePattern::NamedNode(node) => PatternTerm::Constant(node.clone().into()),
-                NamedNodePattern::Variable(variable) => {
-                    PatternTerm::Variable(self.variables.named(variable))
-                }
-            },
-            object: self.pattern_term(&pattern.object)?,
-            graph: graph.clone(),
-        })
-    }
-
-    fn pattern_term(&mut self, term: &TermPattern) -> Result<PatternTerm> {
-        Ok(match term {
-            TermPattern::NamedNode(node) => PatternTerm::Constant(node.clone().into()),
-            TermPattern::Literal(literal) => PatternTerm::Constant(literal.clone().into()),
-            TermPattern::BlankNode(node) => PatternTerm::Variable(
-                self.variables
-                    .number(VariableName::Blank(node.as_str().to_owned())),
-            ),
-            TermPattern::Variable(variable) => {
-                PatternTerm::Variable(self.variables.named(variable))
-            }
-            TermPattern::Triple(triple) => PatternTerm::Constant(ground_triple(triple)?.into()),
-        })
-    }
-}
-
-/// A triple term without variables, which is a constant.
-fn ground_triple(pattern: &TriplePattern) -> Result<Triple> {
-    let variables = || QueryError::unsupported("a triple term with variables or blank nodes");
-    let subject = match &pattern.subject {
-        TermPattern::NamedNode(node) => node.clone(),
-        TermPattern::Literal(_)
-        | TermPattern::Triple(_)
-        | TermPattern::BlankNode(_)
-        | TermPattern::Variable(_) => return Err(variables()),
-    };
-    let NamedNodePattern::NamedNode(predicate) = &pattern.predicate else {
-        return Err(variables());
-    };
-    let object: Term = match &pattern.object {
-        TermPattern::NamedNode(node) => node.clone().into(),
-        TermPattern::Literal(literal) => literal.clone().into(),
-        TermPattern::Triple(triple) => ground_triple(triple)?.into(),
-        TermPattern::BlankNode(_) | TermPattern::Variable(_) => return Err(variables()),
-    };
-    Ok(Triple::new(subject, predicate.clone(), object))
-}
-
-/// The variables that a group binds.
-#[derive(Default)]
-struct Scope(hashbrown::HashSet<VariableId>);
-
-impl Scope {
-    fn add(&mut self, variables: impl IntoIterator<Item = VariableId>) {
-        self.0.extend(variables);
-    }
-}
-
-const GROUP: &str = "GROUP BY (or an aggregate)";
-
-/// What a query's author calls a pattern that is not supported.
-fn feature_of(pattern: &GraphPattern) -> &'static str {
-    match pattern {
-        GraphPattern::Path { .. } => "a property path",
-        GraphPattern::LeftJoin { .. } => "OPTIONAL",
-        GraphPattern::Union { .. } => "UNION",
-        // An aggregate in a SELECT is an assignment above a group.
-        GraphPattern::Extend { inner, .. } => match feature_of(inner) {
-            group @ GROUP => group,
-            _ => "BIND (or an expression in SELECT)",
-        },
-        GraphPattern::Minus { .. } => "MINUS",
-        GraphPattern::Values { .. } => "VALUES",
-        GraphPattern::OrderBy { .. } => "ORDER BY",
-        GraphPattern::Project { .. }
-        | GraphPattern::Distinct { .. }
-        | GraphPattern::Reduced { .. }
-        | GraphPattern::Slice { .. } => "a subquery",
-        GraphPattern::Group { .. } => GROUP,
-        GraphPattern::Service { .. } => "SERVICE",
-        // The variants that `Lowering::group` handles, and those of algebra extensions.
-        _ => "this graph pattern",
-    }
+    pub root: Group,
 }

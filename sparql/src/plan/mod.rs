@@ -1,18 +1,23 @@
 //! Planning: from a query's algebra to operators.
 //!
-//! [`logical`] lowers the algebra and refuses what is not supported; [`cardinality`] asks the snapshot how many rows
+//! [`logical`] is the algebra with its names resolved; `lower` makes it and refuses what is not supported; [`cardinality`] asks the snapshot how many rows
 //! each pattern has; [`join_order`] chooses how they are joined among the [ways](way) that there are, by their [`cost`];
-//! [`physical`] and [`layout`] make a tree of nodes of that, [`build`] operators of the nodes; [`explain`] prints the
+//! [`physical`], [`layout`], `group_join` and `operators` make a tree of nodes of that, [`build`] operators of the nodes; [`explain`] prints the
 //! tree.
 
 pub mod build;
 pub mod cardinality;
 pub mod cost;
 pub mod explain;
+mod group_join;
 pub mod join_order;
 pub mod layout;
 pub mod logical;
+mod lower;
+mod lower_modifier;
+mod operators;
 pub mod physical;
+pub mod seed;
 pub mod way;
 
 /// Which ways of joining the planner may use, and in which order it must join. All are on; switching them off serves

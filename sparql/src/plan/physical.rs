@@ -1,20 +1,27 @@
 //! The physical plan: a tree of nodes, each of which becomes an operator ([`super::build`]).
 //!
 //! This is where the query's modifiers become nodes, and where what is known of a node's rows (that they are sorted, or
-//! that none comes twice) saves work above it. What joins patterns is laid out by [`super::layout`].
+//! that none comes twice) saves work above it. What joins patterns is laid out by [`super::layout`], what joins and computes
+//! with whole groups by `group_join` and `operators`.
 
 use super::PlannerOptions;
 use super::cardinality::{Counted, count_patterns};
 use super::join_order::{self, Goal};
-use super::layout::Layout;
-use super::logical::{Conjunction, Logical, VariableId};
+use super::layout::{Layout, add_variables_of};
+use super::logical::{
+    Aggregate, Conjunction, Group, Logical, Mark, OrderKey, QuadPattern, VariableId,
+};
+use super::seed::Seed;
 use crate::error::Result;
+use crate::exec::compatible_join::{JoinKind, MergedSource};
 use crate::exec::lookup_join::Lookup;
 use crate::exec::merge_join::JoinColumns;
 use crate::exec::pairs::Source;
+use crate::exec::terms::Terms;
 use crate::expr::Expr;
+use oxrdf::NamedNode;
 use quadrille_store::index::ColumnMask;
-use quadrille_store::{Order, Pattern, Snapshot};
+use quadrille_store::{Order, Pattern, TermId};
 use std::sync::Arc;
 
 /// A node of the physical plan.
@@ -53,14 +60,104 @@ pub enum Operation {
         /// Where columns come from.
         outputs: Vec<Source>,
     },
+    /// The rows of the outer batch that a [`Operation::BindJoin`] is at, and their numbers.
+    Feed,
+    /// Rows that the query names.
+    Rows {
+        /// By column.
+        columns: Arc<Vec<Vec<TermId>>>,
+        /// How many.
+        rows: usize,
+    },
+    /// Adds columns that are the same in every row.
+    Attach {
+        /// The rows.
+        input: Box<Node>,
+        /// What is added.
+        ids: Vec<TermId>,
+    },
+    /// Joins batch by batch, by index lookups.
+    BindJoin {
+        /// The rows.
+        left: Box<Node>,
+        /// What is joined: begins with a [`Operation::Feed`], ends with the number of the left row as the last column.
+        right: Arc<Node>,
+        /// The left columns that are fed.
+        fed: Vec<usize>,
+        /// What is given.
+        kind: JoinKind,
+        /// Where columns come from.
+        outputs: Vec<Source>,
+    },
+    /// Joins rows that are compatible: the same where both are bound.
+    CompatibleJoin {
+        /// The input that streams.
+        left: Box<Node>,
+        /// The input that is kept.
+        right: Box<Node>,
+        /// How.
+        join: Box<Compatibility>,
+    },
+    /// The rows of one input after another.
+    Union {
+        /// All have the same columns.
+        inputs: Vec<Node>,
+    },
+    /// Adds a computed column.
+    Extend {
+        /// The rows.
+        input: Box<Node>,
+        /// What is computed.
+        expression: Arc<Expr>,
+    },
+    /// Adds a column for each EXISTS.
+    Marks {
+        /// The rows.
+        input: Box<Node>,
+        /// What is tested.
+        marks: Vec<Arc<Mark>>,
+        /// What stands for terms in the patterns.
+        seed: Seed,
+    },
+    /// Runs a block for each named graph.
+    Graphs {
+        /// The only graph that is asked.
+        name: Option<NamedNode>,
+        /// The block.
+        inner: Arc<Group>,
+        /// What stands for the graph there.
+        active: VariableId,
+        /// What is bound to it.
+        variable: VariableId,
+        /// What stands for terms besides.
+        seed: Seed,
+    },
+    /// Groups rows and computes aggregates.
+    GroupBy {
+        /// The rows.
+        input: Box<Node>,
+        /// The input's column of each key, if anything binds it.
+        keys: Vec<Option<usize>>,
+        /// What is computed of each group.
+        aggregates: Vec<Aggregate>,
+    },
+    /// Sorts rows.
+    Sort {
+        /// The rows.
+        input: Box<Node>,
+        /// The most important first.
+        keys: Vec<OrderKey>,
+        /// How many of the first rows are wanted.
+        limit: Option<u64>,
+    },
     /// Looks a pattern up for each row.
     LookupJoin {
         /// The rows.
         outer: Box<Node>,
         /// What is looked up.
         lookup: Lookup,
-        /// The pattern's number in the query.
-        pattern: usize,
+        /// The same, as the query has it.
+        pattern: Arc<QuadPattern>,
         /// Where columns come from.
         outputs: Vec<Source>,
     },
@@ -119,11 +216,34 @@ pub enum Operation {
     },
 }
 
+/// How a [`Operation::CompatibleJoin`] compares rows and what it makes of those that are compatible.
+#[derive(Debug)]
+pub struct Compatibility {
+    /// What is given.
+    pub kind: JoinKind,
+    /// Columns of both sides that are bound in every row.
+    pub certain: Vec<(usize, usize)>,
+    /// Columns of both sides that may be unbound.
+    pub uncertain: Vec<(usize, usize)>,
+    /// Whether rows are compatible only if some column is bound in both.
+    pub needs_common: bool,
+    /// The variables of merged rows, and where their columns come from. Those that the join gives come first.
+    pub merged: Vec<(VariableId, MergedSource)>,
+    /// How many columns the join gives.
+    pub given: usize,
+    /// What must hold for a merged row.
+    pub conditions: Vec<Arc<Expr>>,
+    /// EXISTS in the conditions.
+    pub marks: Vec<Arc<Mark>>,
+    /// What stands for terms in their patterns.
+    pub seed: Seed,
+}
+
 /// Reads a pattern.
 #[derive(Debug)]
 pub struct ScanNode {
-    /// The pattern's number in the query.
-    pub number: usize,
+    /// The pattern, as the query has it.
+    pub source: Arc<QuadPattern>,
     /// With the ids of its constants.
     pub pattern: Pattern,
     /// The order that is read.
@@ -138,69 +258,96 @@ pub struct ScanNode {
     pub equal: Vec<(usize, usize)>,
 }
 
-/// Plans a query of whose patterns' rows a number is taken at most.
+/// Plans a query whose rows are those of some variables, and of whose rows a number is taken at most.
 ///
 /// # Errors
 /// If the store cannot be read.
 pub fn plan(
-    snapshot: &Snapshot,
-    root: &Logical,
+    planner: &Planner<'_>,
+    root: &Group,
+    variables: &[VariableId],
     rows: Option<u64>,
-    options: &PlannerOptions,
 ) -> Result<Node> {
-    Planner {
-        snapshot,
-        rows: rows.map(|rows| rows as f64),
-        options,
-    }
-    .node(root, None)
+    planner.node(
+        root,
+        Wanted {
+            variables,
+            is_distinct: false,
+            rows: rows.map(|rows| rows as f64),
+        },
+    )
 }
 
-struct Planner<'a> {
-    snapshot: &'a Snapshot,
-    rows: Option<f64>,
-    options: &'a PlannerOptions,
+/// Plans a query, or a part of it where some variables stand for terms.
+#[derive(Clone, Copy, Debug)]
+pub struct Planner<'a> {
+    /// What is read, and what numbers the query's own terms.
+    pub terms: &'a Arc<Terms>,
+    /// What may be used.
+    pub options: &'a PlannerOptions,
+    /// What stands for terms.
+    pub seed: &'a Seed,
+    /// How many variables the query has.
+    pub variables: usize,
 }
 
-/// What the nodes above a conjunction want of it.
-#[derive(Clone, Copy)]
-struct Wanted<'a> {
-    variables: &'a [VariableId],
-    is_distinct: bool,
+/// What the nodes above want of one.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted<'a> {
+    /// The variables that are used.
+    pub variables: &'a [VariableId],
+    /// Whether repeated rows do not matter.
+    pub is_distinct: bool,
+    /// How many of the first rows are used at most.
+    pub rows: Option<f64>,
 }
 
 impl Planner<'_> {
-    fn node(&self, logical: &Logical, wanted: Option<Wanted<'_>>) -> Result<Node> {
-        Ok(match logical {
-            Logical::Join(conjunction) => self.conjunction(
-                conjunction,
-                wanted.unwrap_or(Wanted {
-                    variables: &[],
-                    is_distinct: false,
-                }),
-            )?,
+    /// Plans a group. The node has columns for the wanted variables that the group binds, and maybe for others.
+    pub(super) fn node(&self, group: &Group, wanted: Wanted<'_>) -> Result<Node> {
+        Ok(match &group.logical {
+            Logical::Conjunction(conjunction) => self.conjunction(conjunction, wanted)?,
             Logical::Project { input, variables } => {
+                // No column for what nothing binds: a column says that the group has a say about a variable.
+                let kept: Vec<VariableId> = variables
+                    .iter()
+                    .copied()
+                    .filter(|variable| input.scope.contains(variable))
+                    .collect();
                 let wanted = Wanted {
-                    variables,
-                    is_distinct: wanted.is_some_and(|wanted| wanted.is_distinct),
+                    variables: &kept,
+                    ..wanted
                 };
-                project(self.node(input, Some(wanted))?, variables)
+                project(self.node(input, wanted)?, &kept)
             }
             Logical::Distinct { input } => {
                 let wanted = Wanted {
-                    variables: &[],
+                    variables: wanted.variables,
                     is_distinct: true,
+                    rows: None,
                 };
-                let is_distinct = gives_distinct_rows(input);
-                let input = self.node(input, Some(wanted))?;
+                let is_distinct = gives_distinct_rows(&input.logical);
+                let input = self.node(input, wanted)?;
                 if is_distinct { input } else { distinct(input) }
             }
-            Logical::Reduced { input } => adjacent(self.node(input, wanted)?),
+            Logical::Reduced { input } => adjacent(self.node(
+                input,
+                Wanted {
+                    rows: None,
+                    ..wanted
+                },
+            )?),
             Logical::Slice {
                 input,
                 offset,
                 limit,
             } => {
+                let most = limit.map(|limit| offset.saturating_add(limit) as f64);
+                let wanted = Wanted {
+                    variables: wanted.variables,
+                    is_distinct: false,
+                    rows: most,
+                };
                 let input = self.node(input, wanted)?;
                 let rows = (input.rows - *offset as f64).max(0.0);
                 Node {
@@ -214,19 +361,52 @@ impl Planner<'_> {
                     },
                 }
             }
+            Logical::Join { inputs } => self.join(inputs, wanted)?,
+            Logical::LeftJoin {
+                left,
+                right,
+                conditions,
+                marks,
+            } => self.left_join(left, right, conditions, marks, wanted)?,
+            Logical::Minus { left, right } => self.minus(left, right, wanted)?,
+            Logical::Union { inputs } => self.union(group, inputs, wanted)?,
+            Logical::Filter { input, conditions } => self.filter(input, conditions, wanted)?,
+            Logical::Marks { input, marks } => self.marks(input, marks, wanted)?,
+            Logical::Extend {
+                input,
+                variable,
+                expression,
+            } => self.extend(input, *variable, expression, wanted)?,
+            Logical::Values { variables, rows } => self.values(variables, rows, wanted)?,
+            Logical::Graphs { .. } => self.graphs(group, wanted),
+            Logical::GroupBy {
+                input,
+                keys,
+                aggregates,
+            } => self.group_by(input, keys, aggregates)?,
+            Logical::OrderBy { input, keys } => self.order_by(input, keys, wanted)?,
         })
     }
 
     fn conjunction(&self, conjunction: &Conjunction, wanted: Wanted<'_>) -> Result<Node> {
-        let patterns = match count_patterns(self.snapshot, &conjunction.patterns)? {
+        Ok(self.costed_conjunction(conjunction, wanted)?.0)
+    }
+
+    /// The node of a conjunction and its cost in nanoseconds.
+    pub(super) fn costed_conjunction(
+        &self,
+        conjunction: &Conjunction,
+        wanted: Wanted<'_>,
+    ) -> Result<(Node, f64)> {
+        let snapshot = self.terms.snapshot();
+        let patterns = match count_patterns(snapshot, &conjunction.patterns, self.seed)? {
             Counted::Patterns(patterns) => patterns,
-            Counted::Empty(reason) => return Ok(leaf(Operation::Empty { reason }, 0.0)),
+            Counted::Empty(reason) => return Ok((leaf(Operation::Empty { reason }, 0.0), 0.0)),
         };
         if patterns.is_empty() {
-            return Ok(filtered(
-                leaf(Operation::Unit, 1.0),
-                conjunction.filters.clone(),
-            ));
+            let unit = leaf(Operation::Unit, 1.0);
+            let node = self.attached_to_conjunction(unit, conjunction, wanted.variables);
+            return Ok((self.filtered(node, &conjunction.filters), 0.0));
         }
         let goal = Goal {
             distinct: if wanted.is_distinct {
@@ -234,14 +414,88 @@ impl Planner<'_> {
             } else {
                 &[]
             },
-            rows: self.rows,
+            rows: wanted.rows,
         };
         let joins = join_order::choose(&patterns, self.options, goal);
         let layout = Layout {
             patterns: &patterns,
             joins: &joins,
+            feed: &[],
         };
-        Ok(layout.root(wanted.variables, &conjunction.filters))
+        let (conditions, seeded) = self.split_seeded(&conjunction.filters);
+        let node = if seeded.is_empty() {
+            layout.root(wanted.variables, &conditions)
+        } else {
+            let mut needed = wanted.variables.to_vec();
+            add_variables_of(&mut needed, &seeded);
+            layout.root(&needed, &conditions)
+        };
+        let node = self.attached_to_conjunction(node, conjunction, wanted.variables);
+        Ok((self.filtered(node, &seeded), joins.ways[joins.root].cost))
+    }
+
+    /// The conditions without and with variables that stand for terms.
+    fn split_seeded(&self, conditions: &[Arc<Expr>]) -> (Vec<Arc<Expr>>, Vec<Arc<Expr>>) {
+        conditions.iter().cloned().partition(|condition| {
+            let mut is_free = true;
+            condition.variables(&mut |variable| is_free &= self.seed.get(variable).is_none());
+            is_free
+        })
+    }
+
+    /// A conjunction's node with the wanted variables of it that stand for terms.
+    fn attached_to_conjunction(
+        &self,
+        node: Node,
+        conjunction: &Conjunction,
+        wanted: &[VariableId],
+    ) -> Node {
+        if self.seed.iter().next().is_none() {
+            return node;
+        }
+        let bound = wanted.iter().copied().filter(|variable| {
+            conjunction
+                .patterns
+                .iter()
+                .any(|pattern| pattern.slots().contains(&Some(*variable)))
+        });
+        self.attached(node, bound)
+    }
+
+    /// A node with those of these variables that stand for terms and that it does not have.
+    pub(super) fn attached(
+        &self,
+        node: Node,
+        variables: impl IntoIterator<Item = VariableId>,
+    ) -> Node {
+        let (mut columns, mut ids) = (node.variables.clone(), Vec::new());
+        for variable in variables {
+            if let Some(id) = self.seed.get(variable)
+                && !columns.contains(&variable)
+            {
+                columns.push(variable);
+                ids.push(id);
+            }
+        }
+        if ids.is_empty() || matches!(node.operation, Operation::Empty { .. }) {
+            return node;
+        }
+        Node {
+            variables: columns,
+            sorted_by: node.sorted_by.clone(),
+            rows: node.rows,
+            operation: Operation::Attach {
+                input: Box::new(node),
+                ids,
+            },
+        }
+    }
+
+    /// Keeps the rows that meet conditions, which see what stands for terms.
+    pub(super) fn filtered(&self, node: Node, conditions: &[Arc<Expr>]) -> Node {
+        let mut variables = Vec::new();
+        add_variables_of(&mut variables, conditions);
+        filtered(self.attached(node, variables), conditions.to_vec())
     }
 }
 
@@ -251,7 +505,7 @@ fn gives_distinct_rows(logical: &Logical) -> bool {
     let Logical::Project { input, variables } = logical else {
         return false;
     };
-    let Logical::Join(conjunction) = &**input else {
+    let Logical::Conjunction(conjunction) = &input.logical else {
         return false;
     };
     conjunction
@@ -261,7 +515,7 @@ fn gives_distinct_rows(logical: &Logical) -> bool {
         .all(|variable| variables.contains(&variable))
 }
 
-fn leaf(operation: Operation, rows: f64) -> Node {
+pub(super) fn leaf(operation: Operation, rows: f64) -> Node {
     Node {
         operation,
         variables: Vec::new(),
@@ -286,7 +540,8 @@ pub(super) fn filtered(input: Node, conditions: Vec<Arc<Expr>>) -> Node {
     }
 }
 
-fn project(input: Node, variables: &[VariableId]) -> Node {
+/// Arranges a node's columns; those that it does not have are unbound.
+pub(crate) fn project(input: Node, variables: &[VariableId]) -> Node {
     if input.variables == variables {
         return input;
     }

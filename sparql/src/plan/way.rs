@@ -35,6 +35,8 @@ pub struct Way {
 /// The last step of a way. Patterns are given by their index in what [`super::join_order::choose`] was given.
 #[derive(Clone, Copy, Debug)]
 pub enum Step {
+    /// Takes rows that are given, whatever they are.
+    Feed,
     /// Reads a pattern.
     Scan {
         /// Which.
@@ -102,7 +104,7 @@ impl JoinPlan {
         let mut waiting = vec![self.root];
         while let Some(way) = waiting.pop() {
             match self.ways[way].step {
-                Step::Scan { .. } => {}
+                Step::Feed | Step::Scan { .. } => {}
                 Step::Merge { left: input, .. } | Step::Lookup { outer: input, .. } => {
                     waiting.push(input);
                 }

@@ -7,10 +7,11 @@
 use crate::error::{QueryError, Result};
 use crate::exec::batch::Batch;
 use crate::exec::hash::mix;
+use crate::exec::terms::Terms;
 use crate::query::Solutions;
 use oxrdf::{BaseDirection, LiteralRef, Term, TermRef, Triple};
 use quadrille_store::snapshot::terms::{Annotation, TermParts};
-use quadrille_store::{Snapshot, TermId};
+use quadrille_store::{Kind, TermId};
 use std::io::Write;
 
 /// The writer is given blocks of about this size.
@@ -103,7 +104,7 @@ pub fn write_rows(
     let mut batch = Batch::new(solutions.variables().len());
     let mut rows = 0;
     while solutions.next_batch(&mut batch)? > 0 {
-        cells.fill(solutions.snapshot(), &batch, format)?;
+        cells.fill(solutions.terms(), &batch, format)?;
         for row in 0..batch.rows() {
             format.row(cells.row(row), &mut out);
             if out.len() >= BLOCK_BYTES {
@@ -165,12 +166,7 @@ impl Cells {
     ///
     /// # Errors
     /// If the store cannot be read.
-    pub fn fill(
-        &mut self,
-        snapshot: &Snapshot,
-        batch: &Batch,
-        format: &impl RowFormat,
-    ) -> Result<()> {
+    pub fn fill(&mut self, terms: &Terms, batch: &Batch, format: &impl RowFormat) -> Result<()> {
         if self.arena.len() > ARENA_BYTES_MAX || self.table.is_empty() {
             self.arena.clear();
             self.table.clear();
@@ -190,6 +186,15 @@ impl Cells {
                 let (known, span) = self.table[entry_of(*id)];
                 if known == *id {
                     self.spans[place] = span;
+                } else if id.kind() == Some(Kind::Local) {
+                    let start = self.arena.len();
+                    format.term(Shown::of(terms.term(*id)?.as_ref()), &mut self.arena);
+                    let span = Span {
+                        start,
+                        length: self.arena.len() - start,
+                    };
+                    self.spans[place] = span;
+                    self.table[entry_of(*id)] = (*id, span);
                 } else {
                     self.missing.push(*id);
                     self.places.push(place);
@@ -204,6 +209,7 @@ impl Cells {
         );
         let missing = &self.missing;
         let mut failed = None;
+        let snapshot = terms.snapshot();
         snapshot.term_parts(missing, &mut |indexes, parts| {
             let start = arena.len();
             match parts {

@@ -64,7 +64,7 @@ pub fn write(mut solutions: Solutions, writer: &mut impl Write) -> Result<u64> {
             ended = true;
             break;
         }
-        cells.fill(solutions.snapshot(), &batch, &Plain)?;
+        cells.fill(solutions.terms(), &batch, &Plain)?;
         for row in 0..batch.rows() {
             let row: Vec<Vec<u8>> = cells
                 .row(row)
@@ -87,7 +87,7 @@ pub fn write(mut solutions: Solutions, writer: &mut impl Write) -> Result<u64> {
     let mut rows = first.len() as u64;
     drop(first);
     while !ended && solutions.next_batch(&mut batch)? > 0 {
-        cells.fill(solutions.snapshot(), &batch, &Plain)?;
+        cells.fill(solutions.terms(), &batch, &Plain)?;
         for row in 0..batch.rows() {
             write_row(
                 cells.row(row).map(Option::unwrap_or_default),

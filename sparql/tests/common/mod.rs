@@ -2,6 +2,8 @@
 //! a small random generator.
 #![allow(dead_code, reason = "each test binary uses its part")]
 
+pub mod queries;
+
 use oxrdf::{Dataset, GraphName, NamedOrBlankNode, Quad, Term};
 use quadrille_sparql::{Query, QueryOptions, QueryResults};
 use quadrille_store::{Snapshot, Store, TermId};

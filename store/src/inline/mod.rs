@@ -171,7 +171,8 @@ pub fn datatype(kind: Kind) -> Option<&'static str> {
         | Kind::Literal
         | Kind::NumericLiteral
         | Kind::TemporalLiteral
-        | Kind::Triple => return None,
+        | Kind::Triple
+        | Kind::Local => return None,
     })
 }
 

@@ -9,6 +9,7 @@ mod patterns;
 use super::{Compilation, Evaluator, Expr, Outcome, Wanted, compile};
 use crate::exec::batch::Batch;
 use crate::exec::control::Control;
+use crate::exec::terms::Terms;
 use oxrdf::{NamedNode, Term};
 use quadrille_store::Store;
 use spargebra::algebra::{Expression, GraphPattern};
@@ -57,7 +58,7 @@ fn filter(query: &Query) -> &Expression {
 fn evaluate_all(expressions: &[&Expr], rows: usize) -> Vec<Vec<Option<Term>>> {
     let control = Arc::new(Control::new(None, None, rows));
     let mut evaluator = Evaluator::new(
-        &Store::in_memory().snapshot(),
+        &Arc::new(Terms::new(Store::in_memory().snapshot())),
         expressions.iter().copied(),
         Wanted::Terms,
         &[],
@@ -98,7 +99,7 @@ fn values_that_stand_in_their_ids_come_out_as_ids() {
     for (text, expected) in table {
         let expression = expression(text);
         let mut evaluator = Evaluator::new(
-            &store.snapshot(),
+            &Arc::new(Terms::new(store.snapshot())),
             [&expression],
             Wanted::Outcomes,
             &[],

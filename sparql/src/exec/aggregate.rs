@@ -1,0 +1,167 @@
+//! Aggregates: what is computed of the values of a group.
+//!
+//! A value that an expression fails for is an error: COUNT leaves it out, SAMPLE, MIN and MAX too, and SUM, AVG and
+//! `GROUP_CONCAT` fail for the whole group. MIN and MAX compare as ORDER BY does.
+
+use super::terms::Terms;
+use crate::error::Result;
+use crate::expr::compare::compute;
+use crate::expr::value::Value;
+use crate::expr::{Operation, OrderKey};
+use crate::plan::logical::AggregateFunction;
+use hashbrown::HashSet;
+use oxrdf::{Literal, Term};
+use quadrille_store::TermId;
+
+/// What one aggregate of one group has come to.
+pub struct Aggregated {
+    /// The values so far, if each counts once.
+    seen: Option<HashSet<TermId>>,
+    state: State,
+}
+
+enum State {
+    Count(u64),
+    /// The sum and the number of values; without a sum it failed.
+    Sum(Option<Value<'static>>, i64),
+    Extreme(Option<(TermId, OrderKey<'static>)>),
+    Sample(Option<TermId>),
+    /// The text, and whether there is a value; without a text it failed.
+    Concatenated(Option<String>, bool),
+}
+
+impl Aggregated {
+    /// The aggregate of nothing.
+    pub fn new(function: &AggregateFunction, is_distinct: bool) -> Self {
+        Self {
+            seen: is_distinct.then(HashSet::new),
+            state: match function {
+                AggregateFunction::Count => State::Count(0),
+                AggregateFunction::Sum | AggregateFunction::Average => {
+                    State::Sum(Some(Value::Integer(0.into())), 0)
+                }
+                AggregateFunction::Min | AggregateFunction::Max => State::Extreme(None),
+                AggregateFunction::Sample => State::Sample(None),
+                AggregateFunction::GroupConcat { .. } => {
+                    State::Concatenated(Some(String::new()), false)
+                }
+            },
+        }
+    }
+
+    /// Counts a row.
+    pub fn add_row(&mut self) {
+        if let State::Count(count) = &mut self.state {
+            *count += 1;
+        }
+    }
+
+    /// Whether an id is new to an aggregate that takes each value once.
+    pub fn is_new(&mut self, id: TermId) -> bool {
+        self.seen.as_mut().is_none_or(|seen| seen.insert(id))
+    }
+
+    /// Adds a value, whose term is needed for some functions only; unbound is an error.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn add(&mut self, function: &AggregateFunction, id: TermId, terms: &Terms) -> Result<()> {
+        if id.is_unbound() {
+            match &mut self.state {
+                State::Sum(sum, _) => *sum = None,
+                State::Concatenated(text, _) => *text = None,
+                State::Count(_) | State::Extreme(_) | State::Sample(_) => {}
+            }
+            return Ok(());
+        }
+        if !self.is_new(id) {
+            return Ok(());
+        }
+        match &mut self.state {
+            State::Count(count) => *count += 1,
+            State::Sum(sum, count) => {
+                *count += 1;
+                if let Some(so_far) = sum.take() {
+                    *sum = if let Some(value) = Value::of_inline(id) {
+                        compute(Operation::Add, &so_far, &value)
+                    } else {
+                        let term = terms.term(id)?;
+                        compute(Operation::Add, &so_far, &Value::of(&term))
+                    };
+                }
+            }
+            State::Extreme(extreme) => {
+                let is_known = extreme.as_ref().is_some_and(|(known, _)| *known == id);
+                if !is_known {
+                    let key = OrderKey::new(Some(&terms.term(id)?)).into_owned();
+                    let is_better = extreme.as_ref().is_none_or(|(_, known)| {
+                        if *function == AggregateFunction::Min {
+                            key < *known
+                        } else {
+                            key > *known
+                        }
+                    });
+                    if is_better {
+                        *extreme = Some((id, key));
+                    }
+                }
+            }
+            State::Sample(sample) => {
+                sample.get_or_insert(id);
+            }
+            State::Concatenated(text, has_value) => {
+                let lexical = match terms.term(id)? {
+                    Term::NamedNode(node) => Some(node.into_string()),
+                    Term::Literal(literal) => Some(literal.value().to_owned()),
+                    Term::BlankNode(_) | Term::Triple(_) => None,
+                };
+                let separator = match function {
+                    AggregateFunction::GroupConcat { separator } => separator,
+                    _ => "",
+                };
+                *text = text.take().zip(lexical).map(|(mut text, lexical)| {
+                    if *has_value {
+                        text.push_str(separator);
+                    }
+                    text.push_str(&lexical);
+                    text
+                });
+                *has_value = true;
+            }
+        }
+        Ok(())
+    }
+
+    /// What it comes to; unbound if it failed, or there is no value.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn finish(self, function: &AggregateFunction, terms: &Terms) -> Result<TermId> {
+        let term: Option<Term> = match self.state {
+            State::Count(count) => Some(Literal::from(count_of(count)).into()),
+            State::Sum(sum, count) => {
+                let is_average = *function == AggregateFunction::Average && count > 0;
+                sum.and_then(|sum| {
+                    if is_average {
+                        compute(Operation::Divide, &sum, &Value::Integer(count.into()))
+                    } else {
+                        Some(sum)
+                    }
+                })
+                .map(|value| value.to_term())
+            }
+            State::Extreme(extreme) => {
+                return Ok(extreme.map_or(TermId::UNBOUND, |(id, _)| id));
+            }
+            State::Sample(sample) => return Ok(sample.unwrap_or(TermId::UNBOUND)),
+            State::Concatenated(text, _) => {
+                text.map(|text| Literal::new_simple_literal(text).into())
+            }
+        };
+        term.map_or(Ok(TermId::UNBOUND), |term| terms.id(&term))
+    }
+}
+
+fn count_of(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
