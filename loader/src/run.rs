@@ -16,9 +16,7 @@ mod tests;
 
 use crate::error::LoadError;
 use crate::options::CancelFlag;
-use crate::vocabulary::merge::{
-    Head, MemorySource, MergedTerms, SortedVocabulary, merge, merge_annotations,
-};
+use crate::vocabulary::merge::{Head, MergedTerms, merge, merge_annotations};
 use crate::vocabulary::spill::{self, BUFFER, SpillWriter, SpilledSource};
 use crate::vocabulary::{LocalId, PartialVocabulary, sort};
 use quadrille_store::io::{Storage, WriteFile};
@@ -516,12 +514,4 @@ pub fn remove(run: &Run, storage: &dyn Storage) -> Result<(), LoadError> {
         storage.remove(path)?;
     }
     Ok(())
-}
-
-/// Whole-range sources over vocabularies in memory.
-pub fn memory_sources(vocabularies: &[SortedVocabulary]) -> Vec<MemorySource<'_>> {
-    vocabularies
-        .iter()
-        .map(|each| MemorySource::new(each, 0..each.sorted.len()))
-        .collect()
 }
