@@ -1,12 +1,11 @@
 //! `quadrille load`.
 
 use super::progress::Display;
-use super::{Failure, StoreArgument, iri, say, size};
+use super::{Failure, StoreArgument, iri, say, size, stop_on_signal};
 use clap::{Args, ValueEnum};
 use quadrille::Store;
 use quadrille::load::{
-    CancelFlag, Format, InputFile, LoadOptions, Location, OnError, WaitStrategy, discover,
-    disk_shortage, load,
+    Format, InputFile, LoadOptions, Location, OnError, WaitStrategy, discover, disk_shortage, load,
 };
 use std::io::{Write, stdout};
 use std::os::unix::fs::MetadataExt;
@@ -113,7 +112,12 @@ impl Load {
         if let Some(rejects) = &options.rejects {
             check_rejects(rejects, &inputs)?;
         }
-        stop_on_signal(options.cancel.clone())?;
+        let cancel = options.cancel.clone();
+        stop_on_signal(move || {
+            let again = cancel.is_cancelled();
+            cancel.cancel();
+            again
+        })?;
         let store = Store::open(&self.store.store)?;
         if let Some(missing) = disk_shortage(&store, &inputs)? {
             let missing = (missing >> 20) + 1;
@@ -153,16 +157,5 @@ fn check_rejects(rejects: &Path, inputs: &[InputFile]) -> Result<(), Failure> {
             return Err(format!("--rejects {}: this file is an input", rejects.display()).into());
         }
     }
-    Ok(())
-}
-
-/// Ctrl-C and termination cancel the load; a second one ends the process at once (the next open cleans up).
-fn stop_on_signal(cancel: CancelFlag) -> Result<(), Failure> {
-    ctrlc::set_handler(move || {
-        if cancel.is_cancelled() {
-            std::process::exit(130);
-        }
-        cancel.cancel();
-    })?;
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! `quadrille lubm`: the benchmark's generator, and the benchmark.
 
 use super::load::ReportArgument;
-use super::{Failure, say, size};
+use super::{Failure, say, size, stop_on_signal};
 use clap::{Args, Subcommand};
 use quadrille::load::{CancelFlag, LoadOptions};
 use quadrille::sparql::CancellationToken;
@@ -177,14 +177,4 @@ impl Bench {
         }
         Err("an answer is not what the specification says".into())
     }
-}
-
-/// On Ctrl-C or termination calls `stop`; ends the process at once if that says it was called before.
-fn stop_on_signal(stop: impl Fn() -> bool + Send + 'static) -> Result<(), Failure> {
-    ctrlc::set_handler(move || {
-        if stop() {
-            std::process::exit(130);
-        }
-    })?;
-    Ok(())
 }

@@ -108,6 +108,17 @@ fn iri(text: &str) -> Result<String, String> {
     }
 }
 
+/// On Ctrl-C or termination calls `stop`, which ends the work soon and in order, and says whether it was called before;
+/// then the process ends at once (what it leaves over is removed at the next open).
+fn stop_on_signal(stop: impl Fn() -> bool + Send + 'static) -> Result<(), Failure> {
+    ctrlc::set_handler(move || {
+        if stop() {
+            std::process::exit(130);
+        }
+    })?;
+    Ok(())
+}
+
 /// An error and what caused it, on one line.
 fn chain(failure: &(dyn Error + 'static)) -> String {
     let mut text = failure.to_string();
