@@ -3,20 +3,24 @@
 //! ```text
 //! runs' rows -> ranks -> packed rows (`crate::key`) -> sorted chunks -> merged, duplicates dropped, quads that
 //!   the store has dropped -> base rows (order spo, or spog)
-//!      |-> spo file      |-> derived order pso -> pso file     ... one task an order, on all threads
+//!      |-> spo file      |-> derived order pso -> pso file     ... on all threads
 //! ```
 //!
-//! Base rows are one chunk in memory where that is possible. Otherwise they are chunks in temporary files,
-//! one after the other in order; each is derived into another order by itself, and the results are merged.
+//! Base rows are one chunk in memory where that is possible. Then an order is derived from its parent
+//! ([`sort::parent`]), which takes a sort by one column: a task is a child of the base order with all that comes from it. Where
+//! threads are too many or memory is too little for that, a task is one order, derived from the base rows. Otherwise
+//! base rows are chunks in temporary files, one after the other in order; each is derived into another order by itself, and
+//! the results are merged.
 
 use crate::chunk::{self, Chunk, ChunkWriter, PIECE_ROWS};
 use crate::error::LoadError;
 use crate::existing::Existing;
 use crate::key::{Field, Key, Widths, fields, mask};
+use crate::large::LargeVec;
 use crate::memory::PeakMemory;
 use crate::options::LoadOptions;
 use crate::run::{FAN_IN, Rows, Run, Temporary};
-use crate::sort::{self, Buffers};
+use crate::sort;
 use crate::syncing::Syncing;
 use crate::vocabulary::number::{RankMap, RankTable};
 use crate::workers;
@@ -120,11 +124,14 @@ impl Build<'_> {
         widths: Widths,
         rows: u64,
     ) -> Result<Built, LoadError> {
-        // A thread holds the base rows it derives from, what it derives, and scratch for sorting.
-        let row_bytes = size_of::<K>() as u64;
         let tasks = self.threads.min(orders.len());
-        let whole = rows * row_bytes * (2 * tasks as u64 + 1);
-        let base = if whole <= self.memory as u64 && rows <= ROWS_SORTED_MAX as u64 {
+        // Rows that may be in memory at once, if all threads together hold so many times all rows.
+        let fits = |times: usize| {
+            rows * size_of::<K>() as u64 * times as u64 <= self.memory as u64
+                && rows <= ROWS_SORTED_MAX as u64
+        };
+        // The base rows, and for each thread what it derives and scratch for sorting.
+        let base = if fits(2 * tasks + 1) {
             vec![self.base_in_memory::<K, N>(sources, widths)?]
         } else {
             // As many runs are sorted side by side as orders are derived later: both share the memory.
@@ -132,12 +139,30 @@ impl Build<'_> {
             let capacity = capacity.clamp(PIECE_ROWS, ROWS_SORTED_MAX);
             self.base_in_files::<K, N>(sources, widths, tasks, capacity)?
         };
+        // A thread then holds its parents' rows as well.
+        let fits_deep = fits((LINEAGE_DEPTH + 1) * tasks + 1);
+        let lineage = Lineage::new(orders, self.threads, fits_deep);
         let built = Mutex::new(Built::default());
         let spare: Mutex<Vec<Buffers<K>>> = Mutex::default();
-        workers::each(self.threads, &by_cost(orders), |order| {
+        workers::each(self.threads, &lineage.roots(), |order| {
             let used = spare.lock().expect("no worker panics").pop();
             let mut buffers = used.unwrap_or_default();
-            self.order(*order, &base, widths, &mut buffers, &built)?;
+            match &base[..] {
+                [Chunk::Memory(rows)] => {
+                    let parent = sort::base(*order);
+                    self.derive(
+                        &lineage,
+                        *order,
+                        (parent, rows),
+                        widths,
+                        &mut buffers,
+                        &built,
+                    )?;
+                }
+                chunks => {
+                    self.derive_in_files(*order, chunks, widths, &mut buffers, tasks, &built)?;
+                }
+            }
             spare.lock().expect("no worker panics").push(buffers);
             Ok(())
         })?;
@@ -166,7 +191,7 @@ impl Build<'_> {
         let mut sorted = workers::each(self.threads, &parts, |(rows, map)| {
             let packer = Packer::new(self.predicates, self.graphs, widths);
             let map = map.read(self.temporary.storage)?;
-            let mut keys: Vec<K> = Vec::new();
+            let mut keys: LargeVec<K> = LargeVec::default();
             match rows {
                 Part::Memory(rows) => packer.pack(rows, &map, &mut keys),
                 Part::File(rows) => rows.read(self.temporary.storage, |piece| {
@@ -174,18 +199,20 @@ impl Build<'_> {
                     Ok(())
                 })?,
             }
-            sort_distinct(&mut keys, &mut Vec::new(), widths);
+            sort_distinct(&mut keys, &mut LargeVec::default(), widths);
             Ok(keys)
         })?;
         // The small ones first, so that rows are moved as seldom as possible.
-        sorted.sort_by_key(Vec::len);
+        sorted.sort_by_key(|keys| keys.len());
         let merged = sorted
             .into_iter()
             .reduce(|left, right| sort::merge_two(&left, &right));
         let mut keys = merged.unwrap_or_default();
         if let Some(mut existing) = self.existing::<N>(widths)? {
+            let kept = existing.retain_new(&mut keys)?;
             self.present
-                .fetch_add(existing.retain_new(&mut keys)?, Ordering::Relaxed);
+                .fetch_add((keys.len() - kept) as u64, Ordering::Relaxed);
+            keys.truncate(kept);
         }
         Ok(Chunk::Memory(keys))
     }
@@ -203,15 +230,15 @@ impl Build<'_> {
             let packer = Packer::new(self.predicates, self.graphs, widths);
             let map = map.read(storage)?;
             let mut chunks = Vec::new();
-            let mut scratch = Vec::new();
-            let mut keys: Vec<K> = Vec::new();
+            let mut scratch = LargeVec::default();
+            let mut keys: LargeVec<K> = LargeVec::default();
             rows.read(storage, |piece| {
                 packer.pack(piece, &map, &mut keys);
                 if keys.len() >= capacity {
                     self.options.check_cancelled()?;
                     sort_distinct(&mut keys, &mut scratch, widths);
                     chunks.push(Chunk::spill(&keys, self.temporary)?);
-                    keys.clear();
+                    keys.truncate(0);
                 }
                 Ok(())
             })?;
@@ -233,8 +260,10 @@ impl Build<'_> {
             kept.clear();
             kept.extend_from_slice(piece);
             if let Some(existing) = &mut existing {
+                let new = existing.retain_new(&mut kept)?;
                 self.present
-                    .fetch_add(existing.retain_new(&mut kept)?, Ordering::Relaxed);
+                    .fetch_add((kept.len() - new) as u64, Ordering::Relaxed);
+                kept.truncate(new);
             }
             writer.write(&kept)?;
             written += kept.len();
@@ -264,39 +293,65 @@ impl Build<'_> {
         )
     }
 
-    /// Derives and writes one order.
-    fn order<K: Key>(
+    /// Derives an order from rows in memory that are in another order, writes it, and goes on with what is derived from it.
+    fn derive<K: Key>(
+        &self,
+        lineage: &Lineage<'_>,
+        order: Order,
+        (from, rows): (Order, &[K]),
+        widths: Widths,
+        buffers: &mut Buffers<K>,
+        built: &Mutex<Built>,
+    ) -> Result<(), LoadError> {
+        self.options.check_cancelled()?;
+        let derived = if order == from {
+            None
+        } else {
+            let mut keys = buffers.keys.pop().unwrap_or_default();
+            sort::derive(rows, from, order, widths, &mut keys, &mut buffers.scratch);
+            Some(keys)
+        };
+        let mut encoder = Encoder::new(self, order, widths);
+        let mut pieces = derived.as_deref().unwrap_or(rows).chunks(PIECE_ROWS);
+        pieces.try_for_each(|piece| encoder.push(piece))?;
+        encoder.finish(built)?;
+        if let Some(derived) = derived {
+            for child in lineage.children(order) {
+                self.derive(lineage, child, (order, &derived), widths, buffers, built)?;
+            }
+            buffers.keys.push(derived);
+        }
+        Ok(())
+    }
+
+    /// Derives and writes one order of base rows in temporary files. `tasks` do so at the same time.
+    fn derive_in_files<K: Key>(
         &self,
         order: Order,
         base: &[Chunk<K>],
         widths: Widths,
         buffers: &mut Buffers<K>,
+        tasks: usize,
         built: &Mutex<Built>,
     ) -> Result<(), LoadError> {
         let storage = self.temporary.storage;
         let mut encoder = Encoder::new(self, order, widths);
-        if order == sort::base(order) {
+        let from = sort::base(order);
+        if order == from {
             for chunk in base {
                 chunk.read(storage, |piece| encoder.push(piece))?;
             }
-        } else if let [Chunk::Memory(rows)] = base {
-            sort::derive(rows, order, widths, buffers);
-            let mut pieces = buffers.keys.chunks(PIECE_ROWS);
-            pieces.try_for_each(|piece| encoder.push(piece))?;
         } else {
             let mut derived = Vec::with_capacity(base.len());
+            let mut keys = buffers.keys.pop().unwrap_or_default();
             for chunk in base {
                 self.options.check_cancelled()?;
                 let rows = chunk.load(storage)?;
-                sort::derive(&rows, order, widths, buffers);
-                derived.push(Chunk::spill(&buffers.keys, self.temporary)?);
+                sort::derive(&rows, from, order, widths, &mut keys, &mut buffers.scratch);
+                derived.push(Chunk::spill(&keys, self.temporary)?);
             }
-            let orders = if widths.graph > 0 {
-                Order::NAMED_GRAPHS.len()
-            } else {
-                Order::DEFAULT_GRAPH.len()
-            };
-            let fan_in = chunk::fan_in(self.threads.min(orders));
+            buffers.keys.push(keys);
+            let fan_in = chunk::fan_in(tasks);
             let cancel = &self.options.cancel;
             let derived = chunk::collapse(derived, fan_in, self.temporary, cancel)?;
             chunk::merge(&derived, storage, |piece| encoder.push(piece))?;
@@ -308,22 +363,84 @@ impl Build<'_> {
     }
 }
 
+/// How deep a [`Lineage`] goes below the base order.
+const LINEAGE_DEPTH: usize = 3;
+
+/// Which order is derived from which.
+struct Lineage<'a> {
+    orders: &'a [Order],
+    /// Whether orders are derived from their parents; from the base order otherwise.
+    is_deep: bool,
+}
+
+impl<'a> Lineage<'a> {
+    /// From parents, if memory allows (`fits`) and no task is then longer than a thread's share of the orders.
+    fn new(orders: &'a [Order], threads: usize, fits: bool) -> Self {
+        let mut lineage = Self {
+            orders,
+            is_deep: true,
+        };
+        let roots = lineage.roots().into_iter();
+        let longest = roots.map(|root| lineage.members(root)).max().unwrap_or(0);
+        lineage.is_deep = fits && longest * threads <= orders.len();
+        lineage
+    }
+
+    /// Where tasks begin, those with the most work first, so that threads end at about the same time.
+    fn roots(&self) -> Vec<Order> {
+        let is_root = |order: &Order| {
+            !self.is_deep || sort::parent(*order).is_none_or(|parent| parent == sort::base(parent))
+        };
+        let mut roots: Vec<Order> = self.orders.iter().copied().filter(is_root).collect();
+        // Deriving an order costs about as much as writing it; the base order need not be derived.
+        roots.sort_by_key(|order| {
+            std::cmp::Reverse((self.members(*order), sort::parent(*order).is_some()))
+        });
+        roots
+    }
+
+    /// The orders derived from one that is not the base order.
+    fn children(&self, order: Order) -> impl Iterator<Item = Order> {
+        let is_child = move |child: &Order| self.is_deep && sort::parent(*child) == Some(order);
+        self.orders.iter().copied().filter(is_child)
+    }
+
+    /// How many orders a task writes.
+    fn members(&self, order: Order) -> usize {
+        1 + self
+            .children(order)
+            .map(|child| self.members(child))
+            .sum::<usize>()
+    }
+}
+
+/// Memory for rows while they are derived, to be used again: large blocks come from the system page by page, which costs
+/// about as much as sorting what is put into them.
+struct Buffers<K> {
+    /// For derived rows; as many as were needed at once.
+    keys: Vec<LargeVec<K>>,
+    /// Overwritten by sorting.
+    scratch: LargeVec<K>,
+}
+
+impl<K> Default for Buffers<K> {
+    fn default() -> Self {
+        Self {
+            keys: Vec::new(),
+            scratch: LargeVec::default(),
+        }
+    }
+}
+
 /// Rows that one thread packs and sorts.
 enum Part<'a, const N: usize> {
     Memory(&'a [[u32; N]]),
     File(&'a Rows<N>),
 }
 
-fn sort_distinct<K: Key>(keys: &mut Vec<K>, scratch: &mut Vec<K>, widths: Widths) {
+fn sort_distinct<K: Key>(keys: &mut LargeVec<K>, scratch: &mut LargeVec<K>, widths: Widths) {
     sort::sort(keys, scratch, widths.total());
-    keys.dedup();
-}
-
-/// The orders, the dearest to derive first, so that threads end at about the same time.
-fn by_cost(orders: &[Order]) -> Vec<Order> {
-    let mut orders = orders.to_vec();
-    orders.sort_by_key(|order| std::cmp::Reverse(sort::passes(*order)));
-    orders
+    sort::deduplicate(keys);
 }
 
 /// Turns a run's rows into packed rows of the base order.
@@ -351,7 +468,7 @@ impl<'a> Packer<'a> {
         }
     }
 
-    fn pack<K: Key, const N: usize>(&self, rows: &[[u32; N]], map: &[u32], keys: &mut Vec<K>) {
+    fn pack<K: Key, const N: usize>(&self, rows: &[[u32; N]], map: &[u32], keys: &mut LargeVec<K>) {
         let mut predicates = Places::new(self.predicates);
         let mut graphs = Places::new(self.graphs);
         keys.extend(rows.iter().map(|row| {

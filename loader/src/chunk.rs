@@ -12,6 +12,7 @@ mod tests;
 
 use crate::error::LoadError;
 use crate::key::Key;
+use crate::large::LargeVec;
 use crate::options::CancelFlag;
 use crate::run::{FAN_IN, Temporary};
 use crate::sort;
@@ -28,7 +29,7 @@ pub const PIECE_ROWS: usize = 4096;
 /// Sorted rows without duplicates.
 pub enum Chunk<K> {
     /// In memory.
-    Memory(Vec<K>),
+    Memory(LargeVec<K>),
     /// In a temporary file.
     File {
         /// Its name.
@@ -49,11 +50,12 @@ impl<K: Key> Chunk<K> {
     }
 
     /// All rows in memory; a file is kept.
-    pub fn load(&self, storage: &dyn Storage) -> Result<Vec<K>, LoadError> {
+    pub fn load(&self, storage: &dyn Storage) -> Result<LargeVec<K>, LoadError> {
         match self {
-            Self::Memory(rows) => Ok(rows.clone()),
+            Self::Memory(rows) => Ok(LargeVec::copied(rows)),
             Self::File { path, rows } => {
-                let mut loaded = vec![K::default(); *rows as usize];
+                let mut loaded = LargeVec::default();
+                loaded.set_length(*rows as usize);
                 let mut file = storage.read(path)?;
                 file.read_exact(bytemuck::cast_slice_mut(&mut loaded))
                     .map_err(LoadError::temporary)?;

@@ -60,8 +60,9 @@ impl<'a> Existing<'a> {
         }))
     }
 
-    /// Keeps the rows that the store does not have, and says how many others there were. Rows ascend, from one call to the next as well.
-    pub fn retain_new<K: Key>(&mut self, rows: &mut Vec<K>) -> Result<u64, LoadError> {
+    /// Moves the rows that the store does not have to the front, and says how many they are. Rows ascend, from one call to the
+    /// next as well.
+    pub fn retain_new<K: Key>(&mut self, rows: &mut [K]) -> Result<usize, LoadError> {
         let mut kept = 0;
         for place in 0..rows.len() {
             let row = self.row(rows[place]);
@@ -70,9 +71,7 @@ impl<'a> Existing<'a> {
                 kept += 1;
             }
         }
-        let dropped = rows.len() - kept;
-        rows.truncate(kept);
-        Ok(dropped as u64)
+        Ok(kept)
     }
 
     fn row<K: Key>(&self, key: K) -> [TermId; 4] {

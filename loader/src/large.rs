@@ -1,10 +1,12 @@
 //! `LargeVec`: a growing sequence in memory of its own, in large pages where the system has them.
 //!
 //! A vocabulary of a hundred megabytes that is looked up at random touches a page of 4 KiB for nearly every term, and pays
-//! for it in page faults while it grows and in address translation ever after. Anonymous mappings can be advised to use
+//! for it in page faults while it grows and in address translation ever after. Rows that are sorted are scattered over as
+//! many pages, once for each order. Anonymous mappings can be advised to use
 //! pages of 2 MiB; ordinary allocations cannot. Where the system has no such pages the advice does nothing.
 //!
 //! What always holds: the mapping is at least `length` elements long, and begins at a page, so every element is aligned.
+//! All of the mapping is initialised: fresh memory is zeros, and what was used before holds old values.
 
 use bytemuck::Pod;
 use memmap2::MmapMut;
@@ -52,6 +54,40 @@ impl<T: Pod> LargeVec<T> {
         let mut filled = Self::zeroed(length);
         filled.fill(value);
         filled
+    }
+
+    /// A copy of a slice.
+    pub fn copied(values: &[T]) -> Self {
+        let mut copied = Self::default();
+        copied.extend_from_slice(values);
+        copied
+    }
+
+    /// Makes this `length` elements long. What they hold is whatever was there: for who writes all of them.
+    pub fn set_length(&mut self, length: usize) {
+        if length > self.capacity {
+            // Nothing of the old values is needed.
+            self.length = 0;
+            self.reserve(length);
+        }
+        self.length = length;
+    }
+
+    /// Keeps the first `length` elements, if there are more.
+    pub fn truncate(&mut self, length: usize) {
+        self.length = self.length.min(length);
+    }
+
+    /// Appends the values of an iterator that knows how many there are.
+    pub fn extend(&mut self, values: impl ExactSizeIterator<Item = T>) {
+        let start = self.length;
+        if start + values.len() > self.capacity {
+            self.reserve(values.len());
+        }
+        self.length += values.len();
+        for (slot, value) in self[start..].iter_mut().zip(values) {
+            *slot = value;
+        }
     }
 
     /// Appends a value.
@@ -133,6 +169,14 @@ mod tests {
         assert!(large[..] == plain[..]);
         large[3] = 77;
         assert_eq!((large[3], large.len()), (77, plain.len()));
+        large.truncate(40);
+        assert!(large.len() == 40 && large[4..] == plain[4..40]);
+        large.truncate(0);
+        large.extend((5..100_005_u32).map(u64::from));
+        assert!(large.iter().copied().eq(5..100_005));
+        large.set_length(3);
+        assert_eq!(large[..], [5, 6, 7]);
+        assert_eq!(LargeVec::copied(&large)[..], [5, 6, 7]);
         assert!(
             LargeVec::filled(u64::MAX, 10_000)
                 .iter()

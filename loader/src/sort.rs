@@ -4,8 +4,17 @@
 //! a digit. Rows that are sorted by subject, predicate, object need far fewer passes for another order: sorted
 //! stably by predicate alone they are in order pso; by object, then by predicate: pos. [`derive`] finds the
 //! passes that are needed; where the first column stays, it sorts within the rows of each subject.
+//!
+//! Every order has a [`parent`] from which it needs a sort by one column alone:
+//!
+//! ```text
+//! spo -> sop                         spog -> sopg, gspo
+//!     -> pso -> ops                       -> psog -> opsg, gpso
+//!     -> osp -> pos                       -> ospg -> gosp, posg -> gpos
+//! ```
 
 use crate::key::{Field, Key, Repack, Widths, fields, mask};
+use crate::large::LargeVec;
 use quadrille_store::Order;
 
 /// Bits of one radix digit: 2048 counters fit the first-level cache.
@@ -14,12 +23,24 @@ const DIGIT_BITS: u32 = 11;
 const SMALL: usize = 1 << 12;
 
 /// Sorts rows by all bits of `total_bits`. `scratch` is overwritten.
-pub fn sort<K: Key>(keys: &mut Vec<K>, scratch: &mut Vec<K>, total_bits: u32) {
+pub fn sort<K: Key>(keys: &mut LargeVec<K>, scratch: &mut LargeVec<K>, total_bits: u32) {
     if keys.len() <= SMALL {
         keys.sort_unstable();
         return;
     }
     by_digits(keys, scratch, 0, total_bits);
+}
+
+/// Keeps each of sorted rows once.
+pub fn deduplicate<K: Key>(keys: &mut LargeVec<K>) {
+    let rows = &mut keys[..];
+    let mut kept = rows.len().min(1);
+    for place in 1..rows.len() {
+        rows[kept] = rows[place];
+        // Not a branch: a repeated row is overwritten by the next one.
+        kept += usize::from(rows[place] != rows[kept - 1]);
+    }
+    keys.truncate(kept);
 }
 
 /// The order that all others are derived from: that of the set's first four positions.
@@ -31,60 +52,57 @@ pub fn base(order: Order) -> Order {
     }
 }
 
-/// Memory for rows while they are derived, to be used again: large blocks come from the system page by page, which costs
-/// about as much as sorting what is put into them.
-#[derive(Default)]
-pub struct Buffers<K> {
-    /// The rows.
-    pub keys: Vec<K>,
-    /// Overwritten by sorting.
-    pub scratch: Vec<K>,
+/// The order from which this one is derived with the least sorting; none for the base order.
+pub fn parent(order: Order) -> Option<Order> {
+    match order {
+        Order::Spo | Order::Spog => None,
+        Order::Sop | Order::Pso | Order::Osp => Some(Order::Spo),
+        Order::Ops => Some(Order::Pso),
+        Order::Pos => Some(Order::Osp),
+        Order::Sopg | Order::Psog | Order::Ospg | Order::Gspo => Some(Order::Spog),
+        Order::Opsg | Order::Gpso => Some(Order::Psog),
+        Order::Posg | Order::Gosp => Some(Order::Ospg),
+        Order::Gpos => Some(Order::Posg),
+    }
 }
 
-/// Rows sorted in the base order (in its layout) -> the same rows sorted in `order`, in its layout, in `buffers.keys`.
-pub fn derive<K: Key>(rows: &[K], order: Order, widths: Widths, buffers: &mut Buffers<K>) {
-    let Buffers { keys, scratch } = buffers;
-    let base = base(order);
-    keys.clear();
-    if order == base {
-        keys.extend_from_slice(rows);
-        return;
-    }
-    let repack = Repack::new(base, order, widths);
+/// Rows sorted in order `from` (in its layout) -> the same rows sorted in `order`, in its layout, in `keys`. `scratch` is
+/// overwritten.
+pub fn derive<K: Key>(
+    rows: &[K],
+    from: Order,
+    order: Order,
+    widths: Widths,
+    keys: &mut LargeVec<K>,
+    scratch: &mut LargeVec<K>,
+) {
+    let repack = Repack::new(from, order, widths);
+    keys.truncate(0);
     keys.extend(rows.iter().map(|row| repack.apply(*row)));
     let target = fields(order, widths);
     if keys.len() <= SMALL {
         keys.sort_unstable();
-    } else if order.columns()[0] == base.columns()[0] {
+    } else if order.columns()[0] == from.columns()[0] {
         sort_within_first(keys, scratch, &target);
     } else {
-        for field in target[..columns_to_sort(order)].iter().rev() {
+        for field in target[..columns_to_sort(from, order)].iter().rev() {
             by_digits(keys, scratch, field.shift, field.bits);
         }
     }
 }
 
-/// How many leading columns must be sorted by, given rows in the base order: the columns behind them
-/// stand in the base order's sequence already.
-fn columns_to_sort(order: Order) -> usize {
+/// How many leading columns of `order` rows in order `from` must be sorted by: the columns behind them stand
+/// in sequence already.
+fn columns_to_sort(from: Order, order: Order) -> usize {
     let columns = order.columns();
-    let place = |column: usize| base(order).column_of(columns[column]);
+    let place = |column: usize| from.column_of(columns[column]);
     (0..columns.len())
         .find(|first| (*first + 1..columns.len()).all(|next| place(next - 1) < place(next)))
         .expect("a single column is in sequence")
 }
 
-/// About how many passes over the rows it takes to derive an order.
-pub fn passes(order: Order) -> usize {
-    if order == base(order) {
-        0
-    } else {
-        columns_to_sort(order)
-    }
-}
-
 /// Sorts the rows of each value of the first column by the others.
-fn sort_within_first<K: Key>(keys: &mut [K], scratch: &mut Vec<K>, target: &[Field]) {
+fn sort_within_first<K: Key>(keys: &mut [K], scratch: &mut LargeVec<K>, target: &[Field]) {
     let first = target[0];
     let mut start = 0;
     while start < keys.len() {
@@ -92,7 +110,7 @@ fn sort_within_first<K: Key>(keys: &mut [K], scratch: &mut Vec<K>, target: &[Fie
         let same = |key: &K| key.get(first.shift, mask(first.bits)) == value;
         let length = keys[start..].iter().take_while(|key| same(key)).count();
         if length > SMALL * 8 {
-            let mut group = keys[start..start + length].to_vec();
+            let mut group = LargeVec::copied(&keys[start..start + length]);
             by_digits(&mut group, scratch, 0, first.shift);
             keys[start..start + length].copy_from_slice(&group);
         } else {
@@ -103,9 +121,9 @@ fn sort_within_first<K: Key>(keys: &mut [K], scratch: &mut Vec<K>, target: &[Fie
 }
 
 /// Sorts stably by the bits from `shift` on, `bits` of them.
-fn by_digits<K: Key>(keys: &mut Vec<K>, scratch: &mut Vec<K>, shift: u32, bits: u32) {
+fn by_digits<K: Key>(keys: &mut LargeVec<K>, scratch: &mut LargeVec<K>, shift: u32, bits: u32) {
     let passes = bits.div_ceil(DIGIT_BITS);
-    scratch.resize(keys.len(), K::default());
+    scratch.set_length(keys.len());
     let mut done = 0;
     for pass in 0..passes {
         let digit = (bits - done).div_ceil(passes - pass);
@@ -143,17 +161,23 @@ fn scatter<K: Key>(from: &[K], to: &mut [K], shift: u32, bits: u32) -> bool {
 }
 
 /// Merges two sorted sequences, equal rows once.
-pub fn merge_two<K: Key>(left: &[K], right: &[K]) -> Vec<K> {
-    let mut merged = Vec::with_capacity(left.len() + right.len());
-    let (mut l, mut r) = (0, 0);
+pub fn merge_two<K: Key>(left: &[K], right: &[K]) -> LargeVec<K> {
+    let mut merged = LargeVec::default();
+    merged.set_length(left.len() + right.len());
+    let rows = &mut merged[..];
+    let (mut l, mut r, mut kept) = (0, 0, 0);
     while l < left.len() && r < right.len() {
         let (a, b) = (left[l], right[r]);
-        merged.push(a.min(b));
+        rows[kept] = a.min(b);
+        kept += 1;
         l += usize::from(a <= b);
         r += usize::from(b <= a);
     }
-    merged.extend_from_slice(&left[l..]);
-    merged.extend_from_slice(&right[r..]);
+    for rest in [&left[l..], &right[r..]] {
+        rows[kept..kept + rest.len()].copy_from_slice(rest);
+        kept += rest.len();
+    }
+    merged.truncate(kept);
     merged
 }
 
@@ -177,7 +201,7 @@ mod tests {
             let base = base(orders[0]);
             let layout = fields(base, widths);
             let mut state = seed;
-            let mut keys: Vec<K> = (0..rows)
+            let generated: Vec<K> = (0..rows)
                 .map(|_| {
                     layout.iter().fold(K::default(), |key, field| {
                         let limit = match field.position {
@@ -189,24 +213,50 @@ mod tests {
                     })
                 })
                 .collect();
-            let mut expected = keys.clone();
+            let mut expected = generated.clone();
             expected.sort_unstable();
-            sort(&mut keys, &mut Vec::new(), widths.total());
-            assert_eq!(keys, expected, "seed {seed}");
-            keys.dedup();
-            let mut buffers = Buffers::default();
-            for order in orders.iter().copied() {
-                let repack = Repack::new(base, order, widths);
-                let mut expected: Vec<K> = keys.iter().map(|key| repack.apply(*key)).collect();
-                expected.sort_unstable();
-                derive(&keys, order, widths, &mut buffers);
-                assert!(buffers.keys == expected, "order {order:?}, seed {seed}");
+            let mut keys = LargeVec::copied(&generated);
+            let mut scratch = LargeVec::default();
+            sort(&mut keys, &mut scratch, widths.total());
+            assert_eq!(keys[..], expected, "seed {seed}");
+            deduplicate(&mut keys);
+            expected.dedup();
+            assert_eq!(keys[..], expected, "seed {seed}");
+            for order in orders.iter().copied().filter(|order| *order != base) {
+                let arranged = |order: Order| {
+                    let repack = Repack::new(base, order, widths);
+                    let mut rows: Vec<K> = keys.iter().map(|key| repack.apply(*key)).collect();
+                    rows.sort_unstable();
+                    rows
+                };
+                let expected = arranged(order);
+                let parent = parent(order).expect("only the base order has none");
+                for from in [base, parent] {
+                    let mut derived = LargeVec::default();
+                    derive(
+                        &arranged(from),
+                        from,
+                        order,
+                        widths,
+                        &mut derived,
+                        &mut scratch,
+                    );
+                    assert!(
+                        derived[..] == expected,
+                        "{order:?} from {from:?}, seed {seed}"
+                    );
+                }
+                let columns = columns_to_sort(parent, order);
+                assert!(
+                    columns == 1 || order.columns()[0] == parent.columns()[0],
+                    "{order:?} from {parent:?} takes a sort by {columns} columns"
+                );
             }
         }
     }
 
     #[test]
-    fn every_order_derives_from_the_base_order() {
+    fn every_order_derives_from_the_base_order_and_from_its_parent() {
         for seed in 1..4 {
             check::<u64>(100, 7, 3, seed);
             check::<u64>(20_000, 900, 11, seed);
@@ -219,6 +269,6 @@ mod tests {
     #[test]
     fn merging_two_sequences_drops_what_both_have() {
         let merged = merge_two(&[1_u64, 3, 5, 9], &[0, 3, 4, 9, 10, 11]);
-        assert_eq!(merged, [0, 1, 3, 4, 5, 9, 10, 11]);
+        assert_eq!(merged[..], [0, 1, 3, 4, 5, 9, 10, 11]);
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{Chunk, PIECE_ROWS, collapse, fan_in, merge};
 use crate::key::Key;
+use crate::large::LargeVec;
 use crate::options::CancelFlag;
 use crate::run::{FAN_IN, Temporary, TemporaryNames};
 use quadrille_store::io::Storage;
@@ -41,10 +42,10 @@ fn check<K: Key + Debug>(lengths: &[u64], limit: u64) {
             let rows = rows::<K>(seed as u64, *length, limit);
             expected.extend(rows.iter().copied());
             chunks.push(if in_memory == 1 || in_memory == 2 && seed % 2 == 0 {
-                Chunk::Memory(rows)
+                Chunk::Memory(LargeVec::copied(&rows))
             } else {
                 let chunk = Chunk::spill(&rows, temporary).expect("writes");
-                assert_eq!(chunk.load(&storage).expect("reads"), rows, "{what}");
+                assert_eq!(chunk.load(&storage).expect("reads")[..], rows, "{what}");
                 chunk
             });
         }
@@ -106,7 +107,7 @@ fn a_whole_chunk_comes_in_pieces() {
     let storage = MemoryStorage::new();
     let rows: Vec<u64> = (0..=3 * PIECE_ROWS as u64).collect();
     let mut found = Vec::new();
-    Chunk::Memory(rows.clone())
+    Chunk::Memory(LargeVec::copied(&rows))
         .read(&storage, |piece| {
             assert!(piece.len() <= PIECE_ROWS);
             found.extend_from_slice(piece);

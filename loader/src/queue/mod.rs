@@ -290,11 +290,11 @@ impl<T> Shared<T> {
         mut attempt: impl FnMut() -> Option<R>,
     ) -> Option<R> {
         if self.strategy == WaitStrategy::Spin {
-            let found = wait::spin_until(deadline, &mut attempt);
+            let found = spin.spin_until(counters.hand_overs.get(), deadline, &mut attempt);
             counters.spins_succeeded.add(u64::from(found.is_some()));
             return found;
         }
-        if let Some(found) = spin.spin(&mut attempt) {
+        if let Some(found) = spin.spin(counters.hand_overs.get(), &mut attempt) {
             counters.spins_succeeded.add(1);
             return Some(found);
         }

@@ -265,13 +265,25 @@ const SPIN_FLOOR: Duration = Duration::from_nanos(250);
 /// The longest pause between two looks at the queue, in executions of `spin_loop` (some 1 µs).
 const LONGEST_PAUSE: u32 = 64;
 
+/// Hand-overs between two waits that make a wait worth its looks; below it, the next wait looks later.
+const WORTHWHILE: u64 = 16;
+
 /// How long one thread spins: doubled when spinning paid, halved when the thread had to park after all.
 /// Only `spin_loop` is used, no `sched_yield`: a thread that cannot go on shall either hold its
 /// core for a moment or give it up, not keep the scheduler busy.
+///
+/// It also says how long a spinning thread leaves the queue alone before it looks. Each look takes the cache line
+/// that the other side is about to write, so a consumer that is always ahead and looks at once makes the producer
+/// slower, item by item: the backwards effect again, without any sleep. So a thread that came back for only a few
+/// items pauses longer before its first look next time, and finds more of them.
 #[derive(Debug)]
 pub(super) struct SpinBudget {
     ceiling: Duration,
     current: Cell<Duration>,
+    /// The pause before the first look, in executions of `spin_loop`.
+    first_pause: Cell<u32>,
+    /// The thread's hand-overs when it last waited.
+    hand_overs: Cell<u64>,
 }
 
 impl SpinBudget {
@@ -280,6 +292,8 @@ impl SpinBudget {
         Self {
             ceiling,
             current: Cell::new(ceiling),
+            first_pause: Cell::new(1),
+            hand_overs: Cell::new(0),
         }
     }
 
@@ -293,12 +307,18 @@ impl SpinBudget {
         }
     }
 
-    /// Tries until it succeeds or the budget is used up, with pauses that double.
-    pub(super) fn spin<R>(&self, attempt: &mut impl FnMut() -> Option<R>) -> Option<R> {
+    /// Tries until it succeeds or the budget is used up, with pauses that double. `hand_overs` counts what this
+    /// thread has sent or received so far.
+    pub(super) fn spin<R>(
+        &self,
+        hand_overs: u64,
+        attempt: &mut impl FnMut() -> Option<R>,
+    ) -> Option<R> {
         if self.ceiling.is_zero() {
             return None;
         }
-        let found = spin_until(Some(Instant::now() + self.current.get()), attempt);
+        let deadline = Instant::now() + self.current.get();
+        let found = self.spin_until(hand_overs, Some(deadline), attempt);
         self.current.set(if found.is_some() {
             self.ceiling.min(self.current.get() * 2)
         } else {
@@ -306,24 +326,39 @@ impl SpinBudget {
         });
         found
     }
-}
 
-/// Tries until it succeeds or the deadline comes, with pauses that double.
-pub(super) fn spin_until<R>(
-    deadline: Option<Instant>,
-    attempt: &mut impl FnMut() -> Option<R>,
-) -> Option<R> {
-    let mut pause = 1;
-    loop {
-        for _ in 0..pause {
-            std::hint::spin_loop();
+    /// Tries until it succeeds or the deadline comes, with pauses that double.
+    pub(super) fn spin_until<R>(
+        &self,
+        hand_overs: u64,
+        deadline: Option<Instant>,
+        attempt: &mut impl FnMut() -> Option<R>,
+    ) -> Option<R> {
+        let mut pause = self.first_pause_after(hand_overs);
+        loop {
+            for _ in 0..pause {
+                std::hint::spin_loop();
+            }
+            if let Some(found) = attempt() {
+                return Some(found);
+            }
+            if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                return None;
+            }
+            pause = LONGEST_PAUSE.min(pause * 2);
         }
-        if let Some(found) = attempt() {
-            return Some(found);
-        }
-        if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-            return None;
-        }
-        pause = LONGEST_PAUSE.min(pause * 2);
+    }
+
+    /// Adapts the first pause to what the last wait was good for.
+    fn first_pause_after(&self, hand_overs: u64) -> u32 {
+        let since = hand_overs - self.hand_overs.replace(hand_overs);
+        let pause = self.first_pause.get();
+        let pause = if since < WORTHWHILE {
+            LONGEST_PAUSE.min(pause * 2)
+        } else {
+            (pause / 2).max(1)
+        };
+        self.first_pause.set(pause);
+        pause
     }
 }
