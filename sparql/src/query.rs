@@ -3,6 +3,7 @@
 use crate::error::{QueryError, Result};
 use crate::exec::batch::Batch;
 use crate::exec::control::{CancellationToken, Control};
+use crate::exec::gather::Pipeline;
 use crate::exec::operator::Operator;
 use crate::exec::terms::Terms;
 use crate::nesting::{self, Depth};
@@ -10,6 +11,7 @@ use crate::plan::PlannerOptions;
 use crate::plan::build::Execution;
 use crate::plan::explain::explain;
 use crate::plan::logical::{Form, Group, Logical, LogicalQuery};
+use crate::plan::parallel::divide;
 use crate::plan::physical::{Node, Planner, plan, project};
 use crate::plan::seed::Seed;
 use oxrdf::{Term, Variable};
@@ -81,6 +83,9 @@ pub struct QueryOptions {
     pub timeout: Option<Duration>,
     /// How many rows operators hand over at a time; at least 1.
     pub batch_rows: usize,
+    /// How many threads may compute the rows of a large query; 1: the caller's alone. By default one for each core that the
+    /// process may use.
+    pub threads: usize,
     /// What the planner may use.
     pub planner: PlannerOptions,
     /// Ends the query when what its joins, groups and sorts keep takes more than about so many bytes.
@@ -93,6 +98,7 @@ impl Default for QueryOptions {
             cancellation: None,
             timeout: None,
             batch_rows: BATCH_ROWS,
+            threads: std::thread::available_parallelism().map_or(1, usize::from),
             planner: PlannerOptions::default(),
             memory: None,
         }
@@ -147,8 +153,9 @@ impl PreparedQuery {
             options: Arc::new(options.planner.clone()),
             variables: self.query.variables.len(),
             feed: None,
+            part: None,
         };
-        let root = self.plan(&execution.terms, &options.planner)?;
+        let root = self.divided_plan(&execution.terms, options)?;
         let mut operator = root.operator(&execution)?;
         Ok(match &self.query.form {
             Form::Ask => QueryResults::Boolean(operator.next(&mut root.batch())? > 0),
@@ -159,6 +166,15 @@ impl PreparedQuery {
                 execution,
             )),
         })
+    }
+
+    /// The plan with its work divided among threads.
+    fn divided_plan(&self, terms: &Arc<Terms>, options: &QueryOptions) -> Result<Node> {
+        let mut root = self.plan(terms, &options.planner)?;
+        if !self.is_ask() {
+            divide(&mut root, options.threads, options.planner.parallel_rows);
+        }
+        Ok(root)
     }
 
     fn plan(&self, terms: &Arc<Terms>, options: &PlannerOptions) -> Result<Node> {
@@ -191,7 +207,7 @@ impl PreparedQuery {
     /// If the store cannot be read.
     pub fn explain(&self, snapshot: &Snapshot, options: &QueryOptions) -> Result<String> {
         let terms = Arc::new(Terms::new(snapshot.clone()));
-        let root = self.plan(&terms, &options.planner)?;
+        let root = self.divided_plan(&terms, options)?;
         Ok(explain(&self.query, &root))
     }
 }
@@ -270,6 +286,16 @@ impl Solutions {
         let result = self.operator.next(batch);
         self.failed = result.is_err();
         result
+    }
+
+    /// What is computed on several threads, if that is so and no row was read yet; then there are no further rows.
+    pub(crate) fn take_pipeline(&mut self) -> Option<Pipeline> {
+        self.operator.take_pipeline()
+    }
+
+    /// What numbers terms, for other threads.
+    pub(crate) fn shared_terms(&self) -> Arc<Terms> {
+        Arc::clone(&self.execution.terms)
     }
 
     /// Fetches the next batch with its terms; `false` at the end.

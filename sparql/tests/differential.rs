@@ -61,9 +61,10 @@ fn body(random: &mut Random) -> (String, usize) {
     (text, count)
 }
 
-fn options(batch_rows: usize, planner: PlannerOptions) -> QueryOptions {
+fn options(batch_rows: usize, threads: usize, planner: PlannerOptions) -> QueryOptions {
     QueryOptions {
         batch_rows,
+        threads,
         planner,
         ..QueryOptions::default()
     }
@@ -75,14 +76,15 @@ fn configurations(random: &mut Random, patterns: usize) -> Vec<QueryOptions> {
         merge_joins,
         lookup_joins,
         hash_joins,
-        forced_order: None,
+        parallel_rows: 1,
+        ..PlannerOptions::default()
     };
     let mut configurations = vec![
-        options(1024, PlannerOptions::default()),
-        options(1, PlannerOptions::default()),
-        options(3, only(true, false, false)),
-        options(2, only(false, true, false)),
-        options(2, only(false, false, true)),
+        options(1024, 2, PlannerOptions::default()),
+        options(1, 1, PlannerOptions::default()),
+        options(3, 2, only(true, false, false)),
+        options(2, 3, only(false, true, false)),
+        options(2, 2, only(false, false, true)),
     ];
     for _ in 0..3 {
         let mut order: Vec<usize> = (0..patterns).collect();
@@ -92,10 +94,12 @@ fn configurations(random: &mut Random, patterns: usize) -> Vec<QueryOptions> {
         let (merge_joins, lookup_joins) = (random.one_in(2), random.one_in(2));
         configurations.push(options(
             1 + random.below(4),
+            1 + random.below(3),
             PlannerOptions {
                 merge_joins,
                 lookup_joins,
                 hash_joins: true,
+                parallel_rows: 1,
                 forced_order: Some(order),
             },
         ));

@@ -202,15 +202,23 @@ impl Generator {
     }
 }
 
-fn options(batch_rows: usize, merge: bool, lookup: bool, hash: bool) -> QueryOptions {
+fn options(
+    batch_rows: usize,
+    threads: usize,
+    merge: bool,
+    lookup: bool,
+    hash: bool,
+) -> QueryOptions {
     QueryOptions {
         batch_rows,
         planner: PlannerOptions {
             merge_joins: merge,
             lookup_joins: lookup,
             hash_joins: hash,
-            forced_order: None,
+            parallel_rows: 1,
+            ..PlannerOptions::default()
         },
+        threads,
         ..QueryOptions::default()
     }
 }
@@ -225,10 +233,10 @@ fn number(variable: &str, default: u64) -> u64 {
 #[test]
 fn random_groups_agree_with_the_oracle() {
     let configurations = [
-        options(1024, true, true, true),
-        options(1, true, true, true),
-        options(3, true, false, true),
-        options(2, false, false, true),
+        options(1024, 1, true, true, true),
+        options(1, 3, true, true, true),
+        options(3, 2, true, false, true),
+        options(2, 1, false, false, true),
     ];
     let first = number("QUADRILLE_SEED", 1);
     for seed in first..first + number("QUADRILLE_CASES", 60) {

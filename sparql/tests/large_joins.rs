@@ -105,8 +105,10 @@ fn configurations(patterns: usize) -> Vec<QueryOptions> {
                         merge_joins,
                         lookup_joins,
                         hash_joins,
+                        parallel_rows: 100,
                         forced_order: Some(order.clone()),
                     },
+                    threads: 2,
                     ..QueryOptions::default()
                 });
             }

@@ -5,7 +5,7 @@ mod common;
 
 use common::store;
 use oxrdf::{Term, Variable};
-use quadrille_sparql::{Query, QueryOptions, QueryResults, ResultFormat};
+use quadrille_sparql::{PlannerOptions, Query, QueryOptions, QueryResults, ResultFormat};
 use quadrille_store::Snapshot;
 use sparesults::{QueryResultsFormat, QueryResultsSerializer};
 use std::fmt::Write;
@@ -18,8 +18,14 @@ const FORMATS: [(ResultFormat, QueryResultsFormat); 4] = [
 ];
 
 fn execute(snapshot: &Snapshot, query: &str, batch_rows: usize) -> QueryResults {
+    // Small batches on several threads: what they write must not differ.
     let options = QueryOptions {
         batch_rows,
+        threads: if batch_rows == 1024 { 1 } else { 3 },
+        planner: PlannerOptions {
+            parallel_rows: 1,
+            ..PlannerOptions::default()
+        },
         ..QueryOptions::default()
     };
     Query::parse(query, None)

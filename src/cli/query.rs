@@ -32,6 +32,9 @@ pub struct Query {
     /// Show the plan instead of running the query.
     #[arg(long)]
     explain: bool,
+    /// How many threads may compute a large query; by default one for each core.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    threads: Option<u16>,
     /// End the query with an error after so many seconds, such as 30 or 0.5.
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     timeout: Option<Duration>,
@@ -59,10 +62,13 @@ impl Query {
         };
         let query = SparqlQuery::parse(&text, self.base.as_deref())?;
         let store = self.store.read()?;
-        let options = QueryOptions {
+        let mut options = QueryOptions {
             timeout: self.timeout,
             ..QueryOptions::default()
         };
+        if let Some(threads) = self.threads {
+            options.threads = threads.into();
+        }
         let snapshot = store.snapshot();
         let mut output = stdout().lock();
         if self.explain {

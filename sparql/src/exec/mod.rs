@@ -14,6 +14,7 @@ pub mod distinct;
 pub mod exists;
 pub mod extend;
 pub mod filter;
+pub mod gather;
 pub mod graphs;
 pub mod group;
 pub mod hash;

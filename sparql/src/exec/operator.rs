@@ -1,6 +1,7 @@
 //! `Operator`: a source of batches.
 
 use super::batch::Batch;
+use super::gather::Pipeline;
 use crate::error::Result;
 use quadrille_store::TermId;
 
@@ -15,6 +16,12 @@ pub trait Operator: Send {
     fn skip_to(&mut self, key: &[TermId]) -> Result<()> {
         let _ = key;
         Ok(())
+    }
+
+    /// Gives away what it was to compute on several threads, so that they do with the rows what is done next. Only before the first
+    /// rows were asked for; then there are none.
+    fn take_pipeline(&mut self) -> Option<Pipeline> {
+        None
     }
 }
 

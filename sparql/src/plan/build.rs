@@ -2,7 +2,7 @@
 
 use super::PlannerOptions;
 use super::logical::{Mark, VariableId};
-use super::physical::{Node, Operation};
+use super::physical::{Node, Operation, ScanNode};
 use super::seed::Seed;
 use crate::error::Result;
 use crate::exec::batch::Batch;
@@ -14,6 +14,7 @@ use crate::exec::distinct::{Adjacent, Distinct};
 use crate::exec::exists::{Marks, Probe};
 use crate::exec::extend::{Computation, Extend};
 use crate::exec::filter::{Conditions, Filter};
+use crate::exec::gather::{Gather, Pipeline};
 use crate::exec::graphs::Graphs;
 use crate::exec::group::GroupBy;
 use crate::exec::hash_join::HashJoin;
@@ -26,7 +27,8 @@ use crate::exec::slice::Slice;
 use crate::exec::sort::Sort;
 use crate::exec::terms::Terms;
 use crate::exec::union::{Attach, Rows, Union};
-use std::sync::Arc;
+use quadrille_store::merge::Scan;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// What the operators of a running query are made with.
 #[derive(Clone)]
@@ -41,6 +43,8 @@ pub struct Execution {
     pub variables: usize,
     /// The rows that the right side of a [`BindJoin`] begins with.
     pub feed: Option<Arc<Batch>>,
+    /// The part that the divided scan below a [`Gather`] reads; taken by it.
+    pub part: Option<Arc<Mutex<Option<Scan>>>>,
 }
 
 impl std::fmt::Debug for Execution {
@@ -143,11 +147,22 @@ impl Node {
                 &execution.terms,
                 control(),
             )?),
+            Operation::Gather {
+                input,
+                scan,
+                threads,
+                parts,
+            } => {
+                let parts = execution.terms.snapshot().scan_parts(
+                    &scan.pattern,
+                    scan.order,
+                    scan.wanted,
+                    *parts,
+                )?;
+                Box::new(Gather::new(pipeline(input, parts, *threads, execution)))
+            }
             Operation::Scan(scan) => Box::new(ScanOperator::new(
-                execution
-                    .terms
-                    .snapshot()
-                    .scan(&scan.pattern, scan.order, scan.wanted)?,
+                rows_of(scan, execution)?,
                 scan.width,
                 scan.outputs.clone(),
                 scan.equal.clone(),
@@ -293,6 +308,40 @@ impl Node {
     /// A batch for the rows of this node.
     pub fn batch(&self) -> Batch {
         Batch::new(self.variables.len())
+    }
+}
+
+/// What a scan reads: the part that it is given, or everything.
+fn rows_of(scan: &ScanNode, execution: &Execution) -> Result<Scan> {
+    let given = execution.part.as_ref().filter(|_| scan.is_divided);
+    let part = given.and_then(|part| part.lock().unwrap_or_else(PoisonError::into_inner).take());
+    match part {
+        Some(part) => Ok(part),
+        None => Ok(execution
+            .terms
+            .snapshot()
+            .scan(&scan.pattern, scan.order, scan.wanted)?),
+    }
+}
+
+/// What the threads of a [`Gather`] compute.
+fn pipeline(
+    input: &Arc<Node>,
+    parts: Vec<Scan>,
+    threads: usize,
+    execution: &Execution,
+) -> Pipeline {
+    let (input, above, width) = (Arc::clone(input), execution.clone(), input.variables.len());
+    Pipeline {
+        parts,
+        build: Arc::new(move |part| {
+            input.operator(&Execution {
+                part: Some(Arc::new(Mutex::new(Some(part)))),
+                ..above.clone()
+            })
+        }),
+        width,
+        threads,
     }
 }
 

@@ -29,9 +29,17 @@ impl Explainer<'_> {
             Operation::Empty { reason } => (format!("Empty: {reason}"), vec![]),
             Operation::Unit => ("Unit".to_owned(), vec![]),
             Operation::Scan(scan) => (
-                format!("Scan {} {}", scan.order.name(), self.pattern(&scan.source)),
+                format!(
+                    "{}Scan {} {}",
+                    if scan.is_divided { "Divided" } else { "" },
+                    scan.order.name(),
+                    self.pattern(&scan.source)
+                ),
                 vec![],
             ),
+            Operation::Gather { input, threads, .. } => {
+                (format!("Gather from {threads} threads"), vec![&**input])
+            }
             Operation::MergeJoin {
                 left,
                 right,

@@ -217,6 +217,7 @@ impl Layout<'_> {
                 width: columns.variables.len(),
                 outputs,
                 equal: columns.equal,
+                is_divided: false,
             }),
         };
         filtered(node, conditions)

@@ -2,8 +2,8 @@
 //!
 //! [`logical`] is the algebra with its names resolved; `lower` makes it and refuses what is not supported; [`cardinality`] asks the snapshot how many rows
 //! each pattern has; [`join_order`] chooses how they are joined among the [ways](way) that there are, by their [`cost`];
-//! [`physical`], [`layout`], `group_join` and `operators` make a tree of nodes of that, [`build`] operators of the nodes; [`explain`] prints the
-//! tree.
+//! [`physical`], [`layout`], `group_join` and `operators` make a tree of nodes of that, which [`parallel`] divides among threads; [`build`]
+//! makes operators of the nodes; [`explain`] prints the tree.
 
 pub mod build;
 pub mod cardinality;
@@ -16,9 +16,13 @@ pub mod logical;
 mod lower;
 mod lower_modifier;
 mod operators;
+pub mod parallel;
 pub mod physical;
 pub mod seed;
 pub mod way;
+
+/// Rows of a scan that are worth threads: reading and joining them takes many times as long as starting a thread (some 50 µs).
+const PARALLEL_ROWS: usize = 32_768;
 
 /// Which ways of joining the planner may use, and in which order it must join. All are on; switching them off serves
 /// tests and experiments: answers never depend on it.
@@ -30,6 +34,8 @@ pub struct PlannerOptions {
     pub lookup_joins: bool,
     /// Hash joins with small inputs.
     pub hash_joins: bool,
+    /// A scan with at least so many rows is divided among threads.
+    pub parallel_rows: usize,
     /// Join the patterns in this order (numbers of the query's patterns; those that are missing come last).
     pub forced_order: Option<Vec<usize>>,
 }
@@ -40,6 +46,7 @@ impl Default for PlannerOptions {
             merge_joins: true,
             lookup_joins: true,
             hash_joins: true,
+            parallel_rows: PARALLEL_ROWS,
             forced_order: None,
         }
     }

@@ -205,6 +205,17 @@ pub enum Operation {
         /// The rows.
         input: Box<Node>,
     },
+    /// Computes the rows on several threads, each a part of the divided scan at a time.
+    Gather {
+        /// What is computed.
+        input: Arc<Node>,
+        /// The scan in it that is divided.
+        scan: Arc<ScanNode>,
+        /// How many threads.
+        threads: usize,
+        /// How many parts of the scan, at most.
+        parts: usize,
+    },
     /// A range of the rows.
     Slice {
         /// The rows.
@@ -240,7 +251,7 @@ pub struct Compatibility {
 }
 
 /// Reads a pattern.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct ScanNode {
     /// The pattern, as the query has it.
     pub source: Arc<QuadPattern>,
@@ -256,6 +267,8 @@ pub struct ScanNode {
     pub outputs: Vec<usize>,
     /// Pairs of the scan's columns that must be the same.
     pub equal: Vec<(usize, usize)>,
+    /// Whether a [`Operation::Gather`] above has it read part by part.
+    pub is_divided: bool,
 }
 
 /// Plans a query whose rows are those of some variables, and of whose rows a number is taken at most.

@@ -6,6 +6,7 @@
 
 use crate::error::{QueryError, Result};
 use crate::exec::batch::Batch;
+use crate::exec::gather::Collect;
 use crate::exec::hash::mix;
 use crate::exec::terms::Terms;
 use crate::query::Solutions;
@@ -13,6 +14,7 @@ use oxrdf::{BaseDirection, LiteralRef, Term, TermRef, Triple};
 use quadrille_store::snapshot::terms::{Annotation, TermParts};
 use quadrille_store::{Kind, TermId};
 use std::io::Write;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The writer is given blocks of about this size.
 pub const BLOCK_BYTES: usize = 1 << 16;
@@ -84,39 +86,137 @@ pub trait RowFormat {
     /// The form of a term.
     fn term(&self, term: Shown<'_>, out: &mut Vec<u8>);
     /// A row; a cell without a term is `None`.
-    fn row<'a>(&mut self, cells: impl Iterator<Item = Option<&'a [u8]>>, out: &mut Vec<u8>);
+    fn row<'a>(&self, cells: impl Iterator<Item = Option<&'a [u8]>>, out: &mut Vec<u8>);
+    /// What stands between two rows.
+    fn separator(&self) -> &'static [u8] {
+        b""
+    }
     /// What stands after the rows.
-    fn end(&mut self, out: &mut Vec<u8>);
+    fn end(&self, out: &mut Vec<u8>);
 }
 
 /// Writes all rows in a format; gives their number.
 ///
 /// # Errors
 /// [`QueryError::Write`] if the writer refuses; otherwise what reading the rows gives.
-pub fn write_rows(
+pub fn write_rows<F: RowFormat + Send + Sync + 'static>(
     mut solutions: Solutions,
-    format: &mut impl RowFormat,
+    mut format: F,
     writer: &mut impl Write,
 ) -> Result<u64> {
-    let mut out = Vec::with_capacity(BLOCK_BYTES + BLOCK_BYTES / 4);
-    format.begin(solutions.variables(), &mut out);
-    let mut cells = Cells::new();
-    let mut batch = Batch::new(solutions.variables().len());
+    let mut start = Vec::new();
+    format.begin(solutions.variables(), &mut start);
+    writer.write_all(&start).map_err(QueryError::Write)?;
+    let format = Arc::new(format);
+    let separator = format.separator();
+    let spare: Arc<Mutex<Vec<Vec<u8>>>> = Arc::default();
+    let mut text = Text {
+        cells: Cells::new(),
+        terms: solutions.shared_terms(),
+        format: Arc::clone(&format),
+        block: Block::default(),
+        spare: Arc::clone(&spare),
+    };
     let mut rows = 0;
-    while solutions.next_batch(&mut batch)? > 0 {
-        cells.fill(solutions.terms(), &batch, format)?;
-        for row in 0..batch.rows() {
-            format.row(cells.row(row), &mut out);
-            if out.len() >= BLOCK_BYTES {
-                writer.write_all(&out).map_err(QueryError::Write)?;
-                out.clear();
+    let mut write = |block: Block| -> Result<()> {
+        if rows > 0 {
+            writer.write_all(separator).map_err(QueryError::Write)?;
+        }
+        rows += block.rows;
+        writer.write_all(&block.bytes).map_err(QueryError::Write)?;
+        give(&spare, block.bytes);
+        Ok(())
+    };
+    if let Some(pipeline) = solutions.take_pipeline() {
+        let mut blocks = pipeline.run(move || text.another())?;
+        while let Some(block) = blocks.next_message()? {
+            write(block)?;
+        }
+    } else {
+        let mut batch = Batch::new(solutions.variables().len());
+        while solutions.next_batch(&mut batch)? > 0 {
+            if let Some(block) = text.add(&mut batch)? {
+                write(block)?;
             }
         }
-        rows += batch.rows() as u64;
+        if let Some(block) = text.finish() {
+            write(block)?;
+        }
     }
-    format.end(&mut out);
-    writer.write_all(&out).map_err(QueryError::Write)?;
+    let mut end = Vec::new();
+    format.end(&mut end);
+    writer.write_all(&end).map_err(QueryError::Write)?;
     Ok(rows)
+}
+
+/// Rows as text, with separators between them.
+#[derive(Default)]
+struct Block {
+    rows: u64,
+    bytes: Vec<u8>,
+}
+
+/// Makes text of batches.
+struct Text<F> {
+    cells: Cells,
+    terms: Arc<Terms>,
+    format: Arc<F>,
+    block: Block,
+    /// Memory of blocks that were written: fresh memory costs page faults.
+    spare: Arc<Mutex<Vec<Vec<u8>>>>,
+}
+
+impl<F: RowFormat> Text<F> {
+    /// The same for another thread.
+    fn another(&self) -> Self {
+        Self {
+            cells: Cells::new(),
+            terms: Arc::clone(&self.terms),
+            format: Arc::clone(&self.format),
+            block: Block::default(),
+            spare: Arc::clone(&self.spare),
+        }
+    }
+
+    fn take(&mut self) -> Block {
+        let used = self
+            .spare
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .pop();
+        let bytes = used.unwrap_or_default();
+        std::mem::replace(&mut self.block, Block { rows: 0, bytes })
+    }
+}
+
+impl<F: RowFormat> Collect for Text<F> {
+    type Message = Block;
+
+    fn add(&mut self, batch: &mut Batch) -> Result<Option<Block>> {
+        self.cells.fill(&self.terms, batch, &*self.format)?;
+        let Block { rows, bytes } = &mut self.block;
+        for row in 0..batch.rows() {
+            if *rows > 0 || row > 0 {
+                bytes.extend_from_slice(self.format.separator());
+            }
+            self.format.row(self.cells.row(row), bytes);
+        }
+        *rows += batch.rows() as u64;
+        Ok((bytes.len() >= BLOCK_BYTES).then(|| self.take()))
+    }
+
+    fn finish(&mut self) -> Option<Block> {
+        (self.block.rows > 0).then(|| self.take())
+    }
+}
+
+/// Keeps the memory of a written block.
+fn give(spare: &Mutex<Vec<Vec<u8>>>, mut bytes: Vec<u8>) {
+    bytes.clear();
+    spare
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .push(bytes);
 }
 
 /// Where a form lies in the arena; without a length: no term.

@@ -22,7 +22,7 @@ impl RowFormat for Csv {
         write_term(term, out);
     }
 
-    fn row<'a>(&mut self, cells: impl Iterator<Item = Option<&'a [u8]>>, out: &mut Vec<u8>) {
+    fn row<'a>(&self, cells: impl Iterator<Item = Option<&'a [u8]>>, out: &mut Vec<u8>) {
         for (index, cell) in cells.enumerate() {
             if index > 0 {
                 out.push(b',');
@@ -34,7 +34,7 @@ impl RowFormat for Csv {
         out.extend_from_slice(b"\r\n");
     }
 
-    fn end(&mut self, _: &mut Vec<u8>) {}
+    fn end(&self, _: &mut Vec<u8>) {}
 }
 
 fn write_term(term: Shown<'_>, out: &mut Vec<u8>) {

@@ -9,7 +9,6 @@ use quadrille_store::snapshot::terms::{Annotation, blank_label};
 pub struct Json {
     /// `"name":` for each variable.
     keys: Vec<Vec<u8>>,
-    has_rows: bool,
 }
 
 impl RowFormat for Json {
@@ -32,10 +31,7 @@ impl RowFormat for Json {
         write_term(term, out);
     }
 
-    fn row<'a>(&mut self, cells: impl Iterator<Item = Option<&'a [u8]>>, out: &mut Vec<u8>) {
-        if std::mem::replace(&mut self.has_rows, true) {
-            out.push(b',');
-        }
+    fn row<'a>(&self, cells: impl Iterator<Item = Option<&'a [u8]>>, out: &mut Vec<u8>) {
         out.push(b'{');
         let mut is_first = true;
         for (cell, key) in cells.zip(&self.keys) {
@@ -49,7 +45,11 @@ impl RowFormat for Json {
         out.push(b'}');
     }
 
-    fn end(&mut self, out: &mut Vec<u8>) {
+    fn separator(&self) -> &'static [u8] {
+        b","
+    }
+
+    fn end(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(b"]}}");
     }
 }

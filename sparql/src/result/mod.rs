@@ -83,9 +83,9 @@ impl Solutions {
     /// [`QueryError::Write`] if the writer refuses; otherwise what reading the rows gives.
     pub fn write(self, format: ResultFormat, mut writer: impl Write) -> Result<u64> {
         match format {
-            ResultFormat::Tsv => write_rows(self, &mut tsv::Tsv, &mut writer),
-            ResultFormat::Csv => write_rows(self, &mut csv::Csv, &mut writer),
-            ResultFormat::Json => write_rows(self, &mut json::Json::default(), &mut writer),
+            ResultFormat::Tsv => write_rows(self, tsv::Tsv, &mut writer),
+            ResultFormat::Csv => write_rows(self, csv::Csv, &mut writer),
+            ResultFormat::Json => write_rows(self, json::Json::default(), &mut writer),
             ResultFormat::Xml => write_by_terms(self, QueryResultsFormat::Xml, &mut writer),
             ResultFormat::Table => table::write(self, &mut writer),
         }

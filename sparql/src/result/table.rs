@@ -39,9 +39,9 @@ impl RowFormat for Plain {
         }
     }
 
-    fn row<'a>(&mut self, _: impl Iterator<Item = Option<&'a [u8]>>, _: &mut Vec<u8>) {}
+    fn row<'a>(&self, _: impl Iterator<Item = Option<&'a [u8]>>, _: &mut Vec<u8>) {}
 
-    fn end(&mut self, _: &mut Vec<u8>) {}
+    fn end(&self, _: &mut Vec<u8>) {}
 }
 
 /// Writes all rows as a table; gives their number.

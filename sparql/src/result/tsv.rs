@@ -25,7 +25,7 @@ impl RowFormat for Tsv {
         write_term(term, out);
     }
 
-    fn row<'a>(&mut self, cells: impl Iterator<Item = Option<&'a [u8]>>, out: &mut Vec<u8>) {
+    fn row<'a>(&self, cells: impl Iterator<Item = Option<&'a [u8]>>, out: &mut Vec<u8>) {
         for (index, cell) in cells.enumerate() {
             if index > 0 {
                 out.push(b'\t');
@@ -37,7 +37,7 @@ impl RowFormat for Tsv {
         out.push(b'\n');
     }
 
-    fn end(&mut self, _: &mut Vec<u8>) {}
+    fn end(&self, _: &mut Vec<u8>) {}
 }
 
 /// Writes a term as in Turtle, numbers and booleans without quotes where that is the same term.
