@@ -21,6 +21,10 @@ pub const EXPRESSION_DEPTH_MAX: usize = 200;
 /// 10 KiB each, while they are planned and without optimisation).
 pub const PATTERNS_MAX: usize = 100;
 
+/// How many steps a property path with repetition may name: as many states stand side by side, and each may have a
+/// transition to every other.
+pub const PATH_STEPS_MAX: usize = 256;
+
 /// How many groups, joins, filters and the like may stand above one another once unions and joins were made flat: they
 /// are planned, run and dropped on the caller's stack.
 pub const GROUP_DEPTH_MAX: usize = 50;

@@ -24,6 +24,8 @@ use crate::error::{Result, StoreError};
 use crate::id::{Kind, PAYLOAD_MAX, TermId};
 use crate::io::Storage;
 use crate::io::checked::{CheckedFile, CheckedWriter, Unsynced};
+use std::cmp::Ordering;
+use std::ops::Range;
 
 /// The first bytes of a table of triple terms.
 pub const MAGIC: [u8; 8] = *b"QUADTRPL";
@@ -163,14 +165,38 @@ impl TripleTable {
             let middle = u64::midpoint(low, high);
             let row = self.sorted(middle)?;
             match self.row(row)?.cmp(triple) {
-                std::cmp::Ordering::Less => low = middle + 1,
-                std::cmp::Ordering::Equal => {
+                Ordering::Less => low = middle + 1,
+                Ordering::Equal => {
                     return Ok(Some(TermId::new(Kind::Triple, self.first + row)));
                 }
-                std::cmp::Ordering::Greater => high = middle,
+                Ordering::Greater => high = middle,
             }
         }
         Ok(None)
+    }
+
+    /// Where in the sorted sequence the triples stand that begin with these terms.
+    pub fn sorted_range(&self, prefix: &[TermId]) -> Result<Range<u64>> {
+        let bound = |is_before: fn(Ordering) -> bool| -> Result<u64> {
+            let (mut low, mut high) = (0, self.rows);
+            while low < high {
+                let middle = u64::midpoint(low, high);
+                let (_, triple) = self.sorted_triple(middle)?;
+                if is_before(triple[..prefix.len()].cmp(prefix)) {
+                    low = middle + 1;
+                } else {
+                    high = middle;
+                }
+            }
+            Ok(low)
+        };
+        Ok(bound(Ordering::is_lt)?..bound(Ordering::is_le)?)
+    }
+
+    /// The triple at a place of the sorted sequence, with its id.
+    pub fn sorted_triple(&self, index: u64) -> Result<(TermId, [TermId; 3])> {
+        let row = self.sorted(index)?;
+        Ok((TermId::new(Kind::Triple, self.first + row), self.row(row)?))
     }
 
     /// Checks every checksum, that inner triple terms come first, that the sorted part is sorted,
@@ -307,6 +333,30 @@ mod tests {
             assert!(!table.contains(TermId::new(Kind::Triple, absent)));
         }
         assert!(!table.contains(iri(1_000)));
+        for prefix in [
+            &[][..],
+            &[iri(3)][..],
+            &[iri(3), iri(2)][..],
+            &triples[7][..],
+            &[iri(99)][..],
+        ] {
+            let found: Vec<[TermId; 3]> = table
+                .sorted_range(prefix)
+                .expect("can be read")
+                .map(|index| {
+                    let (id, triple) = table.sorted_triple(index).expect("a row");
+                    assert_eq!(table.triple(id).expect("a row"), triple);
+                    triple
+                })
+                .collect();
+            let mut expected: Vec<[TermId; 3]> = triples
+                .iter()
+                .copied()
+                .filter(|triple| triple.starts_with(prefix))
+                .collect();
+            expected.sort_unstable();
+            assert_eq!(found, expected, "{prefix:?}");
+        }
         let mut rows = Vec::new();
         table
             .verify(&mut |_, triple| rows.push(triple))

@@ -88,6 +88,23 @@ impl Control {
         Ok(())
     }
 
+    /// Whether so many bytes more can be kept.
+    pub fn has_room(&self, bytes: u64) -> bool {
+        self.memory_limit.is_none_or(|limit| {
+            // Nothing else is published with the number.
+            let used = self.memory_used.load(Ordering::Relaxed);
+            used.checked_add(bytes).is_some_and(|used| used <= limit)
+        })
+    }
+
+    /// To be called by whoever keeps no longer what was charged for.
+    pub fn release(&self, bytes: u64) {
+        if self.memory_limit.is_some() {
+            // Nothing else is published with the number.
+            self.memory_used.fetch_sub(bytes, Ordering::Relaxed);
+        }
+    }
+
     /// How many rows an operator gives at a time, at most.
     #[inline]
     pub fn batch_rows(&self) -> usize {

@@ -21,11 +21,13 @@ use crate::exec::hash_join::HashJoin;
 use crate::exec::lookup_join::LookupJoin;
 use crate::exec::merge_join::MergeJoin;
 use crate::exec::operator::{Constant, Input, Operator};
+use crate::exec::path::PathJoin;
 use crate::exec::project::Project;
 use crate::exec::scan::ScanOperator;
 use crate::exec::slice::Slice;
 use crate::exec::sort::Sort;
 use crate::exec::terms::Terms;
+use crate::exec::triple_terms::TripleTermJoin;
 use crate::exec::union::{Attach, Rows, Union};
 use quadrille_store::merge::Scan;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -102,6 +104,28 @@ impl Node {
                     .iter()
                     .map(|input| input.operator(execution))
                     .collect::<Result<Vec<_>>>()?,
+            )),
+            Operation::Path { input, path } => Box::new(PathJoin::new(
+                input.input(execution)?,
+                execution.terms.snapshot(),
+                &execution.control,
+                path.graph,
+                path.machines.clone(),
+                path.start,
+                path.end,
+                path.outputs.clone(),
+            )),
+            Operation::TripleTerms {
+                input,
+                parts,
+                outputs,
+                ..
+            } => Box::new(TripleTermJoin::new(
+                input.input(execution)?,
+                &execution.terms,
+                &execution.control,
+                *parts,
+                outputs.clone(),
             )),
             Operation::BindJoin { .. } | Operation::CompatibleJoin { .. } => {
                 self.group_join(execution)?

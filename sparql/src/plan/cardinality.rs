@@ -119,14 +119,34 @@ fn resolve<'a>(
             }
         }
     }
-    let graph = match &pattern.graph {
+    let graph = match resolve_graph(snapshot, &pattern.graph, seed)? {
+        Ok(graph) => graph,
+        Err(unknown) => return Ok(Err(unknown)),
+    };
+    if let GraphSelector::Named(_) = graph {
+        slots[3] = None;
+    }
+    let [subject, predicate, object] = ids;
+    let pattern = Pattern {
+        subject,
+        predicate,
+        object,
+        graph,
+    };
+    Ok(Ok((pattern, slots)))
+}
+
+/// The graph that a pattern asks, or the name that the store does not have.
+pub(super) fn resolve_graph<'a>(
+    snapshot: &Snapshot,
+    graph: &'a PatternGraph,
+    seed: &Seed,
+) -> Result<std::result::Result<GraphSelector, &'a dyn std::fmt::Display>> {
+    Ok(Ok(match graph {
         PatternGraph::Default => GraphSelector::Default,
+        // No graph is named by the default graph's id.
         PatternGraph::Variable(variable) => match seed.get(*variable) {
-            // No graph is named by the default graph's id.
-            Some(id) => {
-                slots[3] = None;
-                GraphSelector::Named(id)
-            }
+            Some(id) => GraphSelector::Named(id),
             None => GraphSelector::AnyNamed,
         },
         PatternGraph::Active(variable) => match seed.get(*variable) {
@@ -137,15 +157,7 @@ fn resolve<'a>(
             Some(id) => GraphSelector::Named(id),
             None => return Ok(Err(name)),
         },
-    };
-    let [subject, predicate, object] = ids;
-    let pattern = Pattern {
-        subject,
-        predicate,
-        object,
-        graph,
-    };
-    Ok(Ok((pattern, slots)))
+    }))
 }
 
 fn estimate(
@@ -191,7 +203,7 @@ fn estimate(
 }
 
 /// How many different terms a free place of a pattern is expected to have.
-fn distinct_terms(
+pub(super) fn distinct_terms(
     pattern: &Pattern,
     position: Position,
     rows: f64,

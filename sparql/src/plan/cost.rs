@@ -12,6 +12,8 @@ pub const KEY: f64 = 20.0;
 pub const SORT: f64 = 30.0;
 /// To seek a key in an index that lies far from the one before.
 pub const SEEK: f64 = 500.0;
+/// To read a step of a path into memory.
+pub const STEP: f64 = 40.0;
 /// To file a row in a hash table.
 pub const FILE: f64 = 20.0;
 /// To look a row up there.

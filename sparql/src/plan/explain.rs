@@ -2,7 +2,9 @@
 
 use super::logical::{LogicalQuery, QuadPattern, Variables};
 use super::logical::{PatternGraph, PatternTerm, VariableId};
-use super::physical::{Node, Operation};
+use super::physical::{Node, Operation, PathNode};
+use crate::exec::path::{End, Start};
+use crate::exec::triple_terms::Part;
 use crate::expr::Expr;
 use std::fmt::Write;
 use std::sync::Arc;
@@ -93,6 +95,22 @@ impl Explainer<'_> {
                 format!("{}BindJoin on {}", kind.name(), self.columns(left, fed)),
                 vec![&**left, &**right],
             ),
+            Operation::TripleTerms {
+                input,
+                source,
+                parts,
+                ..
+            } => {
+                let [subject, predicate, object] = source.parts().map(|part| self.term(part));
+                let title = match parts[0] {
+                    Part::Column(_) => "TripleTermTakenApart",
+                    _ => "TripleTermJoin",
+                };
+                let term = self.names(&[source.term]);
+                let title = format!("{title} {term} = <<( {subject} {predicate} {object} )>>");
+                (title, vec![&**input])
+            }
+            Operation::Path { input, path } => (self.path(path), vec![&**input]),
             Operation::CompatibleJoin { left, right, join } => {
                 let columns: Vec<usize> = join
                     .certain
@@ -242,18 +260,48 @@ impl Explainer<'_> {
         names.join(" ")
     }
 
-    fn pattern(&self, pattern: &QuadPattern) -> String {
-        let term = |term: &PatternTerm| match term {
+    fn path(&self, path: &PathNode) -> String {
+        let source = &path.source;
+        let (subject, object) = (self.term(&source.subject), self.term(&source.object));
+        let kind = match path.end {
+            End::Free | End::Start => "PathJoin",
+            End::Constant(_) | End::Column(_) => "PathTest",
+        };
+        let (start, end) = if path.is_backward {
+            (&object, &subject)
+        } else {
+            (&subject, &object)
+        };
+        let start = match path.start {
+            Start::Every => format!("every {start}"),
+            Start::Constant(_) | Start::Column(_) => start.clone(),
+        };
+        let pattern = self.in_graph(
+            &source.graph,
+            &format!("{subject} {} {object}", source.text),
+        );
+        format!("{kind} from {start} to {end} {pattern}")
+    }
+
+    fn term(&self, term: &PatternTerm) -> String {
+        match term {
             PatternTerm::Variable(variable) => self.variables.display(*variable),
             PatternTerm::Constant(term) => term.to_string(),
-        };
+        }
+    }
+
+    fn pattern(&self, pattern: &QuadPattern) -> String {
         let triple = format!(
             "{} {} {}",
-            term(&pattern.subject),
-            term(&pattern.predicate),
-            term(&pattern.object)
+            self.term(&pattern.subject),
+            self.term(&pattern.predicate),
+            self.term(&pattern.object)
         );
-        match &pattern.graph {
+        self.in_graph(&pattern.graph, &triple)
+    }
+
+    fn in_graph(&self, graph: &PatternGraph, triple: &str) -> String {
+        match graph {
             PatternGraph::Default => format!("{{ {triple} }}"),
             PatternGraph::Named(name) => format!("GRAPH {name} {{ {triple} }}"),
             PatternGraph::Variable(variable) | PatternGraph::Active(variable) => {

@@ -1,4 +1,5 @@
-//! Plans what joins whole groups: joins, OPTIONAL, MINUS, and filters that test plain patterns.
+//! Plans what joins two groups: OPTIONAL, MINUS, filters that test plain patterns, and the steps of joins ([`super::members`] says
+//! in which sequence).
 //!
 //! A group is planned by itself, from the bottom up. The one exception is a plain conjunction that is joined with rows
 //! which certainly bind all variables that the two share: then every solution of the join has the row's terms
@@ -11,7 +12,7 @@ use super::join_order::{are_connected, choose_from};
 use super::layout::{Layout, add_all, add_variables_of};
 use super::logical::{Conjunction, Group, Logical, Mark, VariableId, VariableSet};
 use super::operators::{add_marked, all_rows};
-use super::physical::{Compatibility, Node, Operation, Planner, Wanted, filtered, leaf, project};
+use super::physical::{Compatibility, Node, Operation, Planner, Wanted, filtered, project};
 use crate::error::Result;
 use crate::exec::compatible_join::{JoinKind, MergedSource};
 use crate::exec::pairs::{Side, Source};
@@ -19,79 +20,37 @@ use crate::expr::Expr;
 use std::sync::Arc;
 
 /// A planned input of a join.
-struct Input {
-    node: Node,
-    scope: VariableSet,
-    certain: VariableSet,
+pub(super) struct Input {
+    pub(super) node: Node,
+    pub(super) scope: VariableSet,
+    pub(super) certain: VariableSet,
 }
 
 /// What is joined to an input.
-struct Joined<'a> {
-    group: &'a Group,
-    kind: JoinKind,
-    conditions: &'a [Arc<Expr>],
-    marks: &'a [Arc<Mark>],
+pub(super) struct Joined<'a> {
+    pub(super) group: &'a Group,
+    pub(super) kind: JoinKind,
+    pub(super) conditions: &'a [Arc<Expr>],
+    pub(super) marks: &'a [Arc<Mark>],
     /// Whether rows that have no bound variable in common are left alone.
-    needs_common: bool,
+    pub(super) needs_common: bool,
+}
+
+impl<'a> Joined<'a> {
+    /// A group that is joined without more ado.
+    pub(super) fn inner(group: &'a Group) -> Self {
+        Self {
+            group,
+            kind: JoinKind::Inner,
+            conditions: &[],
+            marks: &[],
+            needs_common: false,
+        }
+    }
 }
 
 impl Planner<'_> {
-    pub(super) fn join(&self, inputs: &[Group], wanted: Wanted<'_>) -> Result<Node> {
-        let mut needed = wanted.variables.to_vec();
-        for (index, input) in inputs.iter().enumerate() {
-            for other in &inputs[..index] {
-                add_all(&mut needed, input.shared(other));
-            }
-        }
-        let mut rest: Vec<Input> = Vec::new();
-        let mut conjunction = None;
-        for input in inputs {
-            if let Logical::Conjunction(_) = input.logical {
-                conjunction = Some(input);
-            } else {
-                rest.push(self.input(input, &needed)?);
-            }
-        }
-        // Few rows first; what shares no variable with the rows so far comes last.
-        rest.sort_by(|a, b| b.node.rows.total_cmp(&a.node.rows));
-        let mut joined = match rest.pop() {
-            Some(first) => first,
-            None => match conjunction.take() {
-                Some(only) => self.input(only, &needed)?,
-                None => return Ok(leaf(Operation::Unit, 1.0)),
-            },
-        };
-        loop {
-            let is_connected =
-                |scope: &VariableSet| scope.iter().any(|variable| joined.scope.contains(variable));
-            let next = rest.iter().rposition(|input| is_connected(&input.scope));
-            let conjunction_is_next =
-                conjunction.is_some_and(|group| is_connected(&group.scope) || rest.is_empty());
-            joined = match (next, conjunction) {
-                (Some(index), _) => self.inner_join(joined, rest.remove(index), &needed),
-                (None, Some(group)) if conjunction_is_next => {
-                    conjunction = None;
-                    self.joined(
-                        joined,
-                        &Joined {
-                            group,
-                            kind: JoinKind::Inner,
-                            conditions: &[],
-                            marks: &[],
-                            needs_common: false,
-                        },
-                        &needed,
-                    )?
-                }
-                (None, _) => match rest.pop() {
-                    Some(input) => self.inner_join(joined, input, &needed),
-                    None => return Ok(joined.node),
-                },
-            };
-        }
-    }
-
-    fn input(&self, group: &Group, needed: &[VariableId]) -> Result<Input> {
+    pub(super) fn input(&self, group: &Group, needed: &[VariableId]) -> Result<Input> {
         Ok(Input {
             node: self.node(group, all_rows(needed))?,
             scope: group.scope.clone(),
@@ -99,24 +58,13 @@ impl Planner<'_> {
         })
     }
 
-    /// Joins two planned inputs; the one with fewer rows is kept.
-    fn inner_join(&self, left: Input, right: Input, needed: &[VariableId]) -> Input {
-        let (left, right) = if left.node.rows < right.node.rows {
-            (right, left)
-        } else {
-            (left, right)
-        };
-        let scope = left.scope.union(&right.scope).copied().collect();
-        let certain = left.certain.union(&right.certain).copied().collect();
-        Input {
-            node: self.compatible_join(left, right, JoinKind::Inner, needed, &[], &[], false),
-            scope,
-            certain,
-        }
-    }
-
     /// Joins a planned input with a group, in the cheaper way.
-    fn joined(&self, left: Input, right: &Joined<'_>, needed: &[VariableId]) -> Result<Input> {
+    pub(super) fn joined(
+        &self,
+        left: Input,
+        right: &Joined<'_>,
+        needed: &[VariableId],
+    ) -> Result<Input> {
         let (mut scope, mut certain) = (left.scope.clone(), left.certain.clone());
         if matches!(right.kind, JoinKind::Inner | JoinKind::Left) {
             scope.extend(&right.group.scope);
@@ -158,6 +106,12 @@ impl Planner<'_> {
                     certain,
                 });
             }
+        }
+        if right.kind == JoinKind::Inner
+            && let Logical::Path(path) = &right.group.logical
+            && let Ok(path) = self.counted_path(path)?
+        {
+            return Ok(self.join_path(left, &path, needed));
         }
         debug_assert!(kept.is_none() || kept_cost.is_finite());
         let node = match kept {
@@ -278,7 +232,7 @@ impl Planner<'_> {
 
     /// A join that keeps its right input and compares row by row where variables may be unbound.
     #[expect(clippy::too_many_arguments, reason = "what a join is made of")]
-    fn compatible_join(
+    pub(super) fn compatible_join(
         &self,
         left: Input,
         right: Input,

@@ -9,6 +9,7 @@
 //! Every node comes as a [`Group`], which says what variables its solutions may bind and which of these they
 //! certainly bind: where that is not known beforehand, it is decided row by row.
 
+use super::automaton::Automaton;
 use crate::expr::Expr;
 use hashbrown::HashMap;
 use oxrdf::{NamedNode, Term, Variable};
@@ -90,6 +91,16 @@ pub enum PatternTerm {
     Constant(Term),
 }
 
+impl PatternTerm {
+    /// The variable, if it is one.
+    pub fn variable(&self) -> Option<VariableId> {
+        match self {
+            Self::Variable(variable) => Some(*variable),
+            Self::Constant(_) => None,
+        }
+    }
+}
+
 /// The graph that a pattern asks.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum PatternGraph {
@@ -116,19 +127,66 @@ pub struct QuadPattern {
 impl QuadPattern {
     /// The variables in the four places, in the sequence subject, predicate, object, graph.
     pub fn slots(&self) -> [Option<VariableId>; 4] {
-        let variable = |term: &PatternTerm| match term {
-            PatternTerm::Variable(variable) => Some(*variable),
-            PatternTerm::Constant(_) => None,
-        };
         [
-            variable(&self.subject),
-            variable(&self.predicate),
-            variable(&self.object),
+            self.subject.variable(),
+            self.predicate.variable(),
+            self.object.variable(),
             match self.graph {
                 PatternGraph::Variable(variable) => Some(variable),
                 PatternGraph::Default | PatternGraph::Named(_) | PatternGraph::Active(_) => None,
             },
         ]
+    }
+}
+
+/// A property path with repetition: gives each pair of nodes that it connects once.
+#[derive(Debug)]
+pub struct PathPattern {
+    /// Where paths begin.
+    pub subject: PatternTerm,
+    /// Where they end.
+    pub object: PatternTerm,
+    /// The graph that all their steps are taken in.
+    pub graph: PatternGraph,
+    /// From subject to object.
+    pub forward: Automaton,
+    /// From object to subject.
+    pub backward: Automaton,
+    /// As a query writes the path.
+    pub text: String,
+}
+
+impl PathPattern {
+    /// The variables of its ends.
+    pub fn variables(&self) -> impl Iterator<Item = VariableId> {
+        [&self.subject, &self.object]
+            .into_iter()
+            .filter_map(PatternTerm::variable)
+    }
+}
+
+/// A triple term with variables in it: binds a variable to the triple terms of the store that match, and the variables in it
+/// to their parts.
+#[derive(Debug)]
+#[expect(missing_docs, reason = "the places of a triple")]
+pub struct TripleTermPattern {
+    /// What stands for the triple term in patterns.
+    pub term: VariableId,
+    pub subject: PatternTerm,
+    pub predicate: PatternTerm,
+    pub object: PatternTerm,
+}
+
+impl TripleTermPattern {
+    /// Its parts.
+    pub fn parts(&self) -> [&PatternTerm; 3] {
+        [&self.subject, &self.predicate, &self.object]
+    }
+
+    /// The variables in it, and the one that stands for it.
+    pub fn variables(&self) -> impl Iterator<Item = VariableId> {
+        let parts = self.parts().into_iter().filter_map(PatternTerm::variable);
+        std::iter::once(self.term).chain(parts)
     }
 }
 
@@ -159,6 +217,10 @@ pub struct Group {
 pub enum Logical {
     /// Patterns and conditions.
     Conjunction(Conjunction),
+    /// A property path with repetition.
+    Path(Arc<PathPattern>),
+    /// A triple term with variables in it, beside the patterns that have it.
+    TripleTerm(Arc<TripleTermPattern>),
     /// Every way of putting compatible solutions together, one of each input.
     Join {
         /// At least two, of which at most one is a conjunction.
@@ -345,7 +407,10 @@ impl Group {
     /// The solutions of a node.
     pub fn new(logical: Logical, scope: VariableSet, certain: VariableSet) -> Self {
         let below = match &logical {
-            Logical::Conjunction(_) | Logical::Values { .. } => 0,
+            Logical::Conjunction(_)
+            | Logical::Path(_)
+            | Logical::TripleTerm(_)
+            | Logical::Values { .. } => 0,
             Logical::Join { inputs } | Logical::Union { inputs } => {
                 inputs.iter().map(|input| input.depth).max().unwrap_or(0)
             }
@@ -395,6 +460,20 @@ impl Group {
         }
     }
 
+    /// The solutions of a path, each of which binds the variables of both ends.
+    pub fn path(path: PathPattern) -> Self {
+        let scope: VariableSet = path.variables().collect();
+        let certain = scope.clone();
+        Self::new(Logical::Path(Arc::new(path)), scope, certain)
+    }
+
+    /// The solutions of a triple term, each of which binds all its variables.
+    pub fn triple_term(pattern: TripleTermPattern) -> Self {
+        let scope: VariableSet = pattern.variables().collect();
+        let certain = scope.clone();
+        Self::new(Logical::TripleTerm(Arc::new(pattern)), scope, certain)
+    }
+
     /// Whether this has one solution that binds nothing.
     pub fn is_unit(&self) -> bool {
         matches!(&self.logical, Logical::Conjunction(conjunction)
@@ -408,11 +487,13 @@ impl Group {
                 .patterns
                 .iter()
                 .any(|pattern| pattern.graph == *graph),
+            // A term is connected with itself by no step at all, even if no graph has it.
+            Logical::Path(path) => path.graph == *graph && !path.forward.is_nullable(),
             Logical::Join { inputs } => inputs.iter().any(|input| input.needs_graph(graph)),
             Logical::Union { inputs } => inputs.iter().all(|input| input.needs_graph(graph)),
             Logical::LeftJoin { left, .. } | Logical::Minus { left, .. } => left.needs_graph(graph),
             Logical::GroupBy { input, keys, .. } => !keys.is_empty() && input.needs_graph(graph),
-            Logical::Values { .. } | Logical::Graphs { .. } => false,
+            Logical::TripleTerm(_) | Logical::Values { .. } | Logical::Graphs { .. } => false,
             Logical::Filter { input, .. }
             | Logical::Marks { input, .. }
             | Logical::Extend { input, .. }
@@ -421,6 +502,51 @@ impl Group {
             | Logical::Distinct { input }
             | Logical::Reduced { input }
             | Logical::Slice { input, .. } => input.needs_graph(graph),
+        }
+    }
+
+    /// Whether an expression in it may come out differently for the same terms, as `RAND()` does.
+    pub fn is_volatile(&self) -> bool {
+        let any = |expressions: &[Arc<Expr>]| {
+            expressions
+                .iter()
+                .any(|expression| expression.is_volatile())
+        };
+        let any_mark = |marks: &[Arc<Mark>]| marks.iter().any(|mark| mark.pattern.is_volatile());
+        match &self.logical {
+            Logical::Path(_) | Logical::TripleTerm(_) | Logical::Values { .. } => false,
+            Logical::Conjunction(conjunction) => any(&conjunction.filters),
+            Logical::Join { inputs } | Logical::Union { inputs } => {
+                inputs.iter().any(Self::is_volatile)
+            }
+            Logical::LeftJoin {
+                left,
+                right,
+                conditions,
+                marks,
+            } => left.is_volatile() || right.is_volatile() || any(conditions) || any_mark(marks),
+            Logical::Minus { left, right } => left.is_volatile() || right.is_volatile(),
+            Logical::Filter { input, conditions } => input.is_volatile() || any(conditions),
+            Logical::Marks { input, marks } => input.is_volatile() || any_mark(marks),
+            Logical::Extend {
+                input, expression, ..
+            } => input.is_volatile() || expression.is_volatile(),
+            Logical::Graphs { inner, .. } => inner.is_volatile(),
+            Logical::GroupBy {
+                input, aggregates, ..
+            } => {
+                let mut arguments = aggregates
+                    .iter()
+                    .filter_map(|known| known.expression.as_ref());
+                input.is_volatile() || arguments.any(|argument| argument.is_volatile())
+            }
+            Logical::OrderBy { input, keys } => {
+                input.is_volatile() || keys.iter().any(|key| key.expression.is_volatile())
+            }
+            Logical::Project { input, .. }
+            | Logical::Distinct { input }
+            | Logical::Reduced { input }
+            | Logical::Slice { input, .. } => input.is_volatile(),
         }
     }
 

@@ -7,9 +7,10 @@
 //!
 //! Whatever is not handled here is an error that names it.
 
+use super::automaton::Automaton;
 use super::logical::{
-    Conjunction, Form, Group, Logical, LogicalQuery, PatternGraph, PatternTerm, QuadPattern,
-    VariableId, VariableName, VariableSet, Variables,
+    Conjunction, Form, Group, Logical, LogicalQuery, PathPattern, PatternGraph, PatternTerm,
+    QuadPattern, TripleTermPattern, VariableId, VariableName, VariableSet, Variables,
 };
 use crate::error::{QueryError, Result};
 use crate::expr::{Compilation, Expr};
@@ -81,6 +82,8 @@ pub(super) struct Lowering {
     pub(super) outer: Vec<VariableSet>,
     /// For each EXISTS around: the variables that were met in it.
     mentioned: Vec<VariableSet>,
+    /// The triple terms with variables in the pattern that is being lowered.
+    triple_terms: Vec<Group>,
 }
 
 impl Lowering {
@@ -94,6 +97,7 @@ impl Lowering {
             names: vec![HashMap::new()],
             outer: Vec::new(),
             mentioned: Vec::new(),
+            triple_terms: Vec::new(),
         }
     }
 
@@ -244,7 +248,7 @@ impl Lowering {
                     conjunction.patterns.push(Arc::new(pattern));
                 }
                 check_patterns(&conjunction)?;
-                Ok(Group::conjunction(conjunction))
+                self.with_triple_terms(Group::conjunction(conjunction))
             }
             GraphPattern::Path {
                 subject,
@@ -252,7 +256,8 @@ impl Lowering {
                 object,
             } => {
                 let (subject, object) = (self.pattern_term(subject)?, self.pattern_term(object)?);
-                self.path(subject, path, object, graph)
+                let group = self.path(subject, path, object, graph)?;
+                self.with_triple_terms(group)
             }
             GraphPattern::Join { left, right } => {
                 let left = self.group(left, graph)?;
@@ -429,7 +434,7 @@ impl Lowering {
         self.checked(Group::new(logical, scope, certain))
     }
 
-    /// The paths that need no search are patterns.
+    /// A path without repetition is a pattern, or several: it may connect two nodes more than once.
     fn path(
         &mut self,
         subject: PatternTerm,
@@ -477,9 +482,14 @@ impl Lowering {
             }
             PropertyPathExpression::ZeroOrMore(_)
             | PropertyPathExpression::OneOrMore(_)
-            | PropertyPathExpression::ZeroOrOne(_) => {
-                Err(QueryError::unsupported("a property path"))
-            }
+            | PropertyPathExpression::ZeroOrOne(_) => Ok(Group::path(PathPattern {
+                forward: Automaton::new(path, false)?,
+                backward: Automaton::new(path, true)?,
+                text: path.to_string(),
+                subject,
+                object,
+                graph: graph.clone(),
+            })),
         }
     }
 
@@ -490,10 +500,7 @@ impl Lowering {
     ) -> Result<QuadPattern> {
         Ok(QuadPattern {
             subject: self.pattern_term(&pattern.subject)?,
-            predicate: match &pattern.predicate {
-                NamedNodePattern::NamedNode(node) => PatternTerm::Constant(node.clone().into()),
-                NamedNodePattern::Variable(variable) => PatternTerm::Variable(self.named(variable)),
-            },
+            predicate: self.predicate(&pattern.predicate),
             object: self.pattern_term(&pattern.object)?,
             graph: graph.clone(),
         })
@@ -508,8 +515,39 @@ impl Lowering {
                     .number(VariableName::Blank(node.as_str().to_owned())),
             ),
             TermPattern::Variable(variable) => PatternTerm::Variable(self.named(variable)),
-            TermPattern::Triple(triple) => PatternTerm::Constant(ground_triple(triple)?.into()),
+            TermPattern::Triple(triple) => match ground_triple(triple) {
+                Some(triple) => PatternTerm::Constant(triple.into()),
+                None => self.triple_term(triple)?,
+            },
         })
+    }
+
+    fn predicate(&mut self, predicate: &NamedNodePattern) -> PatternTerm {
+        match predicate {
+            NamedNodePattern::NamedNode(node) => PatternTerm::Constant(node.clone().into()),
+            NamedNodePattern::Variable(variable) => PatternTerm::Variable(self.named(variable)),
+        }
+    }
+
+    /// A triple term with variables in it: a variable stands for it in the pattern, and what it is made of is said beside.
+    fn triple_term(&mut self, triple: &TriplePattern) -> Result<PatternTerm> {
+        let pattern = TripleTermPattern {
+            subject: self.pattern_term(&triple.subject)?,
+            predicate: self.predicate(&triple.predicate),
+            object: self.pattern_term(&triple.object)?,
+            term: self.fresh("triple"),
+        };
+        let term = PatternTerm::Variable(pattern.term);
+        self.triple_terms.push(Group::triple_term(pattern));
+        Ok(term)
+    }
+
+    /// A group joined with the triple terms that its patterns have.
+    fn with_triple_terms(&mut self, group: Group) -> Result<Group> {
+        let triple_terms = std::mem::take(&mut self.triple_terms);
+        triple_terms
+            .into_iter()
+            .try_fold(group, |group, triple_term| self.join(group, triple_term))
     }
 }
 
@@ -536,11 +574,24 @@ fn plain_conjunction(group: &Group) -> Option<&Conjunction> {
 fn is_plain(pattern: &GraphPattern, variable: &Variable) -> bool {
     match pattern {
         GraphPattern::Bgp { .. } => true,
+        GraphPattern::Path { path, .. } => is_plain_path(path),
         GraphPattern::Join { left, right } => is_plain(left, variable) && is_plain(right, variable),
         GraphPattern::Filter { expr, inner } => !has_exists(expr) && is_plain(inner, variable),
         GraphPattern::Graph { name, inner } => {
             !matches!(name, NamedNodePattern::Variable(name) if name == variable)
                 && is_plain(inner, variable)
+        }
+        _ => false,
+    }
+}
+
+/// Whether a path is a conjunction of patterns.
+fn is_plain_path(path: &PropertyPathExpression) -> bool {
+    match path {
+        PropertyPathExpression::NamedNode(_) => true,
+        PropertyPathExpression::Reverse(inner) => is_plain_path(inner),
+        PropertyPathExpression::Sequence(first, second) => {
+            is_plain_path(first) && is_plain_path(second)
         }
         _ => false,
     }
@@ -579,24 +630,19 @@ pub(super) fn has_exists(expression: &Expression) -> bool {
     }
 }
 
-/// A triple term without variables, which is a constant.
-fn ground_triple(pattern: &TriplePattern) -> Result<Triple> {
-    let variables = || QueryError::unsupported("a triple term with variables or blank nodes");
-    let subject = match &pattern.subject {
-        TermPattern::NamedNode(node) => node.clone(),
-        TermPattern::Literal(_)
-        | TermPattern::Triple(_)
-        | TermPattern::BlankNode(_)
-        | TermPattern::Variable(_) => return Err(variables()),
+/// A triple term without variables, which is a constant; `None` if it has variables, or is no term.
+fn ground_triple(pattern: &TriplePattern) -> Option<Triple> {
+    let TermPattern::NamedNode(subject) = &pattern.subject else {
+        return None;
     };
     let NamedNodePattern::NamedNode(predicate) = &pattern.predicate else {
-        return Err(variables());
+        return None;
     };
     let object: Term = match &pattern.object {
         TermPattern::NamedNode(node) => node.clone().into(),
         TermPattern::Literal(literal) => literal.clone().into(),
         TermPattern::Triple(triple) => ground_triple(triple)?.into(),
-        TermPattern::BlankNode(_) | TermPattern::Variable(_) => return Err(variables()),
+        TermPattern::BlankNode(_) | TermPattern::Variable(_) => return None,
     };
-    Ok(Triple::new(subject, predicate.clone(), object))
+    Some(Triple::new(subject.clone(), predicate.clone(), object))
 }

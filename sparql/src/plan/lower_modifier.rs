@@ -195,14 +195,10 @@ impl Lowering {
                 conjunction.filters.push(condition);
                 Logical::Conjunction(conjunction)
             }
-            Logical::Join { mut inputs }
-                if inputs
-                    .iter()
-                    .any(|input| variables.is_subset(&input.certain)) =>
-            {
+            Logical::Join { mut inputs } if inputs.iter().any(|input| takes(input, &variables)) => {
                 let input = inputs
                     .iter_mut()
-                    .find(|input| variables.is_subset(&input.certain))
+                    .find(|input| takes(input, &variables))
                     .expect("it was just found");
                 let taken = std::mem::replace(input, Group::unit());
                 *input = self.add_condition(taken, condition)?;
@@ -433,6 +429,13 @@ impl Lowering {
         };
         self.checked(Group::new(logical, scope, certain))
     }
+}
+
+/// Whether an input of a join takes a condition on these variables. A path, or a triple term, without conditions can begin at
+/// rows of other inputs, and is better left so.
+fn takes(input: &Group, variables: &VariableSet) -> bool {
+    variables.is_subset(&input.certain)
+        && !matches!(input.logical, Logical::Path(_) | Logical::TripleTerm(_))
 }
 
 /// What the names of marks begin with while an expression is compiled; no variable of a query has a space.

@@ -2,9 +2,10 @@
 //!
 //! [`logical`] is the algebra with its names resolved; `lower` makes it and refuses what is not supported; [`cardinality`] asks the snapshot how many rows
 //! each pattern has; [`join_order`] chooses how they are joined among the [ways](way) that there are, by their [`cost`];
-//! [`physical`], [`layout`], `group_join` and `operators` make a tree of nodes of that, which [`parallel`] divides among threads; [`build`]
-//! makes operators of the nodes; [`explain`] prints the tree.
+//! [`physical`], [`layout`], `members`, `group_join`, `path`, `triple_term` and `operators` make a tree of nodes of that, which
+//! [`parallel`] divides among threads; [`build`] makes operators of the nodes; [`explain`] prints the tree.
 
+pub mod automaton;
 pub mod build;
 pub mod cardinality;
 pub mod cost;
@@ -15,10 +16,13 @@ pub mod layout;
 pub mod logical;
 mod lower;
 mod lower_modifier;
+mod members;
 mod operators;
 pub mod parallel;
+mod path;
 pub mod physical;
 pub mod seed;
+mod triple_term;
 pub mod way;
 
 /// Rows of a scan that are worth threads: reading and joining them takes many times as long as starting a thread (some 50 µs).

@@ -9,7 +9,8 @@ use super::cardinality::{Counted, count_patterns};
 use super::join_order::{self, Goal};
 use super::layout::{Layout, add_variables_of};
 use super::logical::{
-    Aggregate, Conjunction, Group, Logical, Mark, OrderKey, QuadPattern, VariableId,
+    Aggregate, Conjunction, Group, Logical, Mark, OrderKey, PathPattern, QuadPattern,
+    TripleTermPattern, VariableId,
 };
 use super::seed::Seed;
 use crate::error::Result;
@@ -17,11 +18,13 @@ use crate::exec::compatible_join::{JoinKind, MergedSource};
 use crate::exec::lookup_join::Lookup;
 use crate::exec::merge_join::JoinColumns;
 use crate::exec::pairs::Source;
+use crate::exec::path::{End, Machine, PathSource, Start};
 use crate::exec::terms::Terms;
+use crate::exec::triple_terms::{Part, TripleSource};
 use crate::expr::Expr;
 use oxrdf::NamedNode;
 use quadrille_store::index::ColumnMask;
-use quadrille_store::{Order, Pattern, TermId};
+use quadrille_store::{GraphSelector, Order, Pattern, TermId};
 use std::sync::Arc;
 
 /// A node of the physical plan.
@@ -88,6 +91,24 @@ pub enum Operation {
         kind: JoinKind,
         /// Where columns come from.
         outputs: Vec<Source>,
+    },
+    /// Joins rows with the pairs of nodes that a path connects.
+    Path {
+        /// The rows.
+        input: Box<Node>,
+        /// The path.
+        path: Box<PathNode>,
+    },
+    /// Joins rows with triple terms.
+    TripleTerms {
+        /// The rows.
+        input: Box<Node>,
+        /// As the query has it.
+        source: Arc<TripleTermPattern>,
+        /// What is known of the triple term, its subject, predicate and object.
+        parts: [Part; 4],
+        /// Where columns come from.
+        outputs: Vec<TripleSource>,
     },
     /// Joins rows that are compatible: the same where both are bound.
     CompatibleJoin {
@@ -225,6 +246,25 @@ pub enum Operation {
         /// Rows given at most.
         limit: Option<u64>,
     },
+}
+
+/// How a path is searched.
+#[derive(Debug)]
+pub struct PathNode {
+    /// As the query has it.
+    pub source: Arc<PathPattern>,
+    /// The graph of its steps.
+    pub graph: GraphSelector,
+    /// From the start of searches to their end, and back.
+    pub machines: (Arc<Machine>, Arc<Machine>),
+    /// Whether searches start from the path's object.
+    pub is_backward: bool,
+    /// Where searches start.
+    pub start: Start,
+    /// Where they must end.
+    pub end: End,
+    /// Where columns come from.
+    pub outputs: Vec<PathSource>,
 }
 
 /// How a [`Operation::CompatibleJoin`] compares rows and what it makes of those that are compatible.
@@ -374,6 +414,8 @@ impl Planner<'_> {
                     },
                 }
             }
+            Logical::Path(path) => self.path(path)?,
+            Logical::TripleTerm(pattern) => self.triple_terms(pattern)?,
             Logical::Join { inputs } => self.join(inputs, wanted)?,
             Logical::LeftJoin {
                 left,

@@ -11,11 +11,13 @@ use crate::id::{Kind, TermId};
 use crate::inline;
 use crate::quad::Quad;
 use crate::term::TermKey;
+use crate::triple_table::TripleTable;
 use oxrdf::vocab::xsd;
 use oxrdf::{
     BaseDirection, BlankNode, BlankNodeRef, GraphName, Literal, LiteralRef, NamedNode,
     NamedOrBlankNode, Term, TermRef, Triple,
 };
+use std::ops::Range;
 
 /// How deeply triple terms may be nested when a term is built; ids nest as deeply as they like.
 pub const TRIPLE_DEPTH_MAX: usize = 128;
@@ -261,6 +263,16 @@ impl Snapshot {
         }
     }
 
+    /// The triple terms whose first terms are these, with their ids. They are those that the store has ever named: quads
+    /// that have them may have been deleted.
+    pub fn triple_terms(&self, prefix: &[TermId]) -> Result<TripleTerms> {
+        let tables = self.state.triple_tables.iter();
+        let ranges: Result<Vec<(TripleTable, Range<u64>)>> = tables
+            .map(|table| Ok((table.clone(), table.sorted_range(prefix)?)))
+            .collect();
+        Ok(TripleTerms { ranges: ranges? })
+    }
+
     fn blank_id(&self, node: BlankNodeRef<'_>) -> Option<TermId> {
         blank_number(node.as_str())
             .filter(|number| *number < self.state.next_blank)
@@ -465,6 +477,34 @@ impl Snapshot {
             path: self.state.storage.display(""),
             offset: 0,
             reason: format!("the term {id:?} {what}"),
+        }
+    }
+}
+
+/// Some triple terms of a snapshot, table by table.
+#[derive(Debug)]
+pub struct TripleTerms {
+    ranges: Vec<(TripleTable, Range<u64>)>,
+}
+
+impl TripleTerms {
+    /// How many are left.
+    pub fn count_left(&self) -> u64 {
+        let ranges = self.ranges.iter();
+        ranges.map(|(_, range)| range.end - range.start).sum()
+    }
+}
+
+impl Iterator for TripleTerms {
+    type Item = Result<(TermId, [TermId; 3])>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let (table, range) = self.ranges.last_mut()?;
+            match range.next() {
+                Some(index) => return Some(table.sorted_triple(index)),
+                None => self.ranges.pop(),
+            };
         }
     }
 }

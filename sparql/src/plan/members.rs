@@ -1,0 +1,329 @@
+//! Plans joins of whole groups: in which sequence they are joined.
+//!
+//! The members of a join are groups that are planned by themselves, the conjunctions of patterns, property paths, and triple
+//! terms with variables in them. Patterns that only another member connects are members of their own: joined first they would
+//! be a cross product. The
+//! smallest member comes first; then always one that shares variables with the rows so far, if there is any: first what is
+//! planned by itself, then the path or the conjunction that leaves the fewer rows.
+
+use super::cost;
+use super::group_join::{Input, Joined};
+use super::layout::{add_all, add_variables_of};
+use super::logical::{Conjunction, Group, Logical, QuadPattern, VariableId, VariableSet};
+use super::operators::all_rows;
+use super::path::CountedPath;
+use super::physical::{Node, Operation, Planner, Wanted, leaf};
+use super::triple_term::CountedTripleTerm;
+use crate::error::Result;
+use crate::exec::compatible_join::JoinKind;
+use crate::expr::Expr;
+use std::sync::Arc;
+
+/// What is joined.
+enum Member<'a> {
+    Planned(Input),
+    Conjunction { group: &'a Group, rows: f64 },
+    Path(CountedPath),
+    TripleTerm(CountedTripleTerm),
+}
+
+impl Member<'_> {
+    fn shares(&self, scope: &VariableSet) -> bool {
+        match self {
+            Self::Planned(input) => !input.scope.is_disjoint(scope),
+            Self::Conjunction { group, .. } => !group.scope.is_disjoint(scope),
+            Self::Path(path) => shares(&path.variables(), scope),
+            Self::TripleTerm(term) => shares(&term.variables(), scope),
+        }
+    }
+
+    /// How many rows the member has, by itself.
+    fn rows(&self) -> f64 {
+        match self {
+            Self::Planned(input) => input.node.rows,
+            Self::Conjunction { rows, .. } => *rows,
+            Self::Path(path) => path.rows(),
+            Self::TripleTerm(term) => term.rows(),
+        }
+    }
+}
+
+fn shares(variables: &[VariableId], scope: &VariableSet) -> bool {
+    variables.iter().any(|variable| scope.contains(variable))
+}
+
+impl Planner<'_> {
+    pub(super) fn join(&self, inputs: &[Group], wanted: Wanted<'_>) -> Result<Node> {
+        let (conjunctions, conditions) = split_conjunctions(inputs);
+        let others = || {
+            let is_other = |input: &&Group| !matches!(input.logical, Logical::Conjunction(_));
+            inputs.iter().filter(is_other)
+        };
+        let mut needed = wanted.variables.to_vec();
+        add_variables_of(&mut needed, &conditions);
+        let all: Vec<&Group> = others().chain(&conjunctions).collect();
+        for (index, input) in all.iter().enumerate() {
+            for other in &all[..index] {
+                add_all(&mut needed, input.shared(other));
+            }
+        }
+        let mut members = Vec::with_capacity(all.len());
+        for group in others() {
+            members.push(match &group.logical {
+                Logical::Path(path) => match self.counted_path(path)? {
+                    Ok(path) => Member::Path(path),
+                    Err(reason) => return Ok(leaf(Operation::Empty { reason }, 0.0)),
+                },
+                Logical::TripleTerm(pattern) => {
+                    Member::TripleTerm(self.counted_triple_term(pattern)?)
+                }
+                _ => Member::Planned(self.input(group, &needed)?),
+            });
+        }
+        let is_only_one = conjunctions.len() == 1
+            && members
+                .iter()
+                .all(|member| matches!(member, Member::Planned(_)));
+        for group in &conjunctions {
+            let rows = match &group.logical {
+                // How many rows it has does not matter if it comes last in any case.
+                Logical::Conjunction(conjunction) if !is_only_one => {
+                    self.costed_conjunction(conjunction, all_rows(&needed))?
+                        .0
+                        .rows
+                }
+                _ => f64::INFINITY,
+            };
+            members.push(Member::Conjunction { group, rows });
+        }
+        let joined = self.members(members, &needed)?;
+        Ok(self.filtered(joined.node, &conditions))
+    }
+
+    fn members(&self, mut members: Vec<Member<'_>>, needed: &[VariableId]) -> Result<Input> {
+        let Some(first) = first_of(&members) else {
+            return Ok(Input {
+                node: leaf(Operation::Unit, 1.0),
+                scope: VariableSet::new(),
+                certain: VariableSet::new(),
+            });
+        };
+        let mut joined = match members.swap_remove(first) {
+            Member::Planned(input) => input,
+            Member::Conjunction { group, .. } => self.input(group, needed)?,
+            Member::Path(path) => input_of(path.node(), path.variables()),
+            Member::TripleTerm(term) => input_of(term.node(), term.variables()),
+        };
+        while !members.is_empty() {
+            if let Operation::Empty { .. } = joined.node.operation {
+                break;
+            }
+            let next = next_of(&members, &joined);
+            joined = match members.swap_remove(next) {
+                Member::Planned(input) => self.inner_join(joined, input, needed),
+                Member::Conjunction { group, .. } => {
+                    self.joined(joined, &Joined::inner(group), needed)?
+                }
+                Member::Path(path) => self.join_path(joined, &path, needed),
+                Member::TripleTerm(term) => self.join_triple_term(joined, &term, needed),
+            };
+        }
+        Ok(joined)
+    }
+
+    /// Joins rows with a path: searched from them, or by itself.
+    pub(super) fn join_path(
+        &self,
+        left: Input,
+        path: &CountedPath,
+        needed: &[VariableId],
+    ) -> Input {
+        let variables = path.variables();
+        let rows = left.node.rows;
+        let cost_over = path.cost_over(rows, |variable| left.certain.contains(&variable));
+        let kept_cost = path.cost() + path.rows() * cost::FILE + rows * cost::PROBE;
+        if self.can_begin_at(&left, &variables) && cost_over < kept_cost {
+            return with_variables(left, variables, |node| path.node_over(node));
+        }
+        self.inner_join(left, input_of(path.node(), variables), needed)
+    }
+
+    /// Joins rows with a triple term: taken apart, or looked for.
+    fn join_triple_term(
+        &self,
+        left: Input,
+        term: &CountedTripleTerm,
+        needed: &[VariableId],
+    ) -> Input {
+        let variables = term.variables();
+        let is_brought = term.is_brought(|variable| left.certain.contains(&variable));
+        let kept_cost = term.candidates() * cost::FILE + left.node.rows * cost::PROBE;
+        if self.can_begin_at(&left, &variables)
+            && (is_brought || left.node.rows * term.candidates() * cost::SCAN < kept_cost)
+        {
+            return with_variables(left, variables, |node| term.node_over(node));
+        }
+        self.inner_join(left, input_of(term.node(), variables), needed)
+    }
+
+    /// Whether rows certainly bind those of some variables that they may bind, at least one.
+    fn can_begin_at(&self, left: &Input, variables: &[VariableId]) -> bool {
+        let shared = variables
+            .iter()
+            .filter(|variable| left.scope.contains(*variable));
+        let all_are_certain = shared
+            .clone()
+            .all(|variable| left.certain.contains(variable));
+        self.options.lookup_joins && all_are_certain && shared.count() > 0
+    }
+
+    /// Joins two planned inputs; the one with fewer rows is kept.
+    fn inner_join(&self, left: Input, right: Input, needed: &[VariableId]) -> Input {
+        let (left, right) = if left.node.rows < right.node.rows {
+            (right, left)
+        } else {
+            (left, right)
+        };
+        let scope = left.scope.union(&right.scope).copied().collect();
+        let certain = left.certain.union(&right.certain).copied().collect();
+        Input {
+            node: self.compatible_join(left, right, JoinKind::Inner, needed, &[], &[], false),
+            scope,
+            certain,
+        }
+    }
+}
+
+/// A node as an input that binds some variables in every row.
+fn input_of(node: Node, variables: Vec<VariableId>) -> Input {
+    let scope: VariableSet = variables.into_iter().collect();
+    Input {
+        node,
+        certain: scope.clone(),
+        scope,
+    }
+}
+
+/// An input after a step that binds some variables.
+fn with_variables(
+    left: Input,
+    variables: Vec<VariableId>,
+    step: impl FnOnce(Node) -> Node,
+) -> Input {
+    let Input {
+        node,
+        mut scope,
+        mut certain,
+    } = left;
+    scope.extend(variables.iter().copied());
+    certain.extend(variables);
+    Input {
+        node: step(node),
+        scope,
+        certain,
+    }
+}
+
+/// The member to begin with: the smallest one that is planned by itself, otherwise the smallest one.
+fn first_of(members: &[Member<'_>]) -> Option<usize> {
+    let key = |index: &usize| {
+        let member = &members[*index];
+        (!matches!(member, Member::Planned(_)), member.rows())
+    };
+    (0..members.len()).min_by(|a, b| {
+        let (a, b) = (key(a), key(b));
+        a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
+    })
+}
+
+/// The member to go on with, of at least one.
+fn next_of(members: &[Member<'_>], joined: &Input) -> usize {
+    let key = |index: &usize| {
+        let member = &members[*index];
+        let rank = match member {
+            _ if !member.shares(&joined.scope) => 2,
+            Member::Planned(_) => 0,
+            Member::TripleTerm(term)
+                if term.is_brought(|variable| joined.certain.contains(&variable)) =>
+            {
+                0
+            }
+            Member::Conjunction { .. } | Member::Path(_) | Member::TripleTerm(_) => 1,
+        };
+        let rows = match member {
+            Member::Path(path) if rank == 1 => path.rows_over(joined.node.rows, |variable| {
+                joined.certain.contains(&variable)
+            }),
+            Member::TripleTerm(_) if rank == 0 => 0.0,
+            _ => member.rows(),
+        };
+        (rank, rows)
+    };
+    (0..members.len())
+        .min_by(|a, b| {
+            let (a, b) = (key(a), key(b));
+            a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
+        })
+        .unwrap_or_default()
+}
+
+/// The conjunctions among the inputs of a join, cut where nothing but another input connects their patterns; and the conditions
+/// that then belong to none of them.
+fn split_conjunctions(inputs: &[Group]) -> (Vec<Group>, Vec<Arc<Expr>>) {
+    let (mut groups, mut rest) = (Vec::new(), Vec::new());
+    for input in inputs {
+        let Logical::Conjunction(conjunction) = &input.logical else {
+            continue;
+        };
+        let mut parts = connected(&conjunction.patterns);
+        let connects = |other: &&Group| {
+            let touched = parts.iter().filter(|(_, variables)| {
+                variables
+                    .iter()
+                    .any(|variable| other.scope.contains(variable))
+            });
+            !matches!(other.logical, Logical::Conjunction(_)) && touched.count() > 1
+        };
+        if !inputs.iter().any(|other| connects(&other)) {
+            let variables = input.scope.clone();
+            parts = vec![(conjunction.patterns.clone(), variables)];
+        }
+        let mut filters = conjunction.filters.clone();
+        for (patterns, variables) in parts {
+            let (inside, others) = filters.into_iter().partition(|filter| {
+                let mut is_inside = true;
+                filter.variables(&mut |variable| is_inside &= variables.contains(&variable));
+                is_inside
+            });
+            filters = others;
+            groups.push(Group::conjunction(Conjunction {
+                patterns,
+                filters: inside,
+            }));
+        }
+        rest.extend(filters);
+    }
+    (groups, rest)
+}
+
+/// The patterns that variables connect, with these variables.
+fn connected(patterns: &[Arc<QuadPattern>]) -> Vec<(Vec<Arc<QuadPattern>>, VariableSet)> {
+    let mut parts: Vec<(Vec<Arc<QuadPattern>>, VariableSet)> = Vec::new();
+    for pattern in patterns {
+        let mut variables: VariableSet = pattern.slots().into_iter().flatten().collect();
+        let mut members = Vec::new();
+        let mut apart = Vec::new();
+        for (others, known) in parts {
+            if known.is_disjoint(&variables) {
+                apart.push((others, known));
+            } else {
+                members.extend(others);
+                variables.extend(known);
+            }
+        }
+        members.push(Arc::clone(pattern));
+        apart.push((members, variables));
+        parts = apart;
+    }
+    parts
+}
