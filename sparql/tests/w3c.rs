@@ -30,15 +30,7 @@ const SUITES: [(&str, &[&str]); 3] = [
 ];
 
 /// Tests that are known to fail, with the reason.
-const EXCEPTIONS: [(&str, &str); 8] = [
-    (
-        "open-world/date-2",
-        "dates with and without a zone, one of which lies in the other's range, count as different",
-    ),
-    (
-        "expression/not-not",
-        "the effective boolean value of literals with an invalid lexical form",
-    ),
+const EXCEPTIONS: [(&str, &str); 6] = [
     (
         "expr-builtin/case-insensitive booleans",
         "the parser takes TRUE and FALSE in lower case only",

@@ -262,8 +262,8 @@ impl<'a> Value<'a> {
 
     /// The effective boolean value.
     ///
-    /// That of a boolean or a number whose lexical form is invalid is false, that of other literals without value is
-    /// an error (`None`).
+    /// Literals without value, also booleans and numbers whose lexical form is invalid, have none: that is an error (`None`;
+    /// SPARQL 1.2, section 17.2.2, where SPARQL 1.1 took the latter for false).
     pub fn truth(&self) -> Option<bool> {
         Some(match self {
             Self::Boolean(value) => *value,
@@ -272,9 +272,7 @@ impl<'a> Value<'a> {
             Self::Decimal(value) => *value != Decimal::from(0),
             Self::Float(value) => !value.is_nan() && *value != Float::from(0.0),
             Self::Double(value) => !value.is_nan() && *value != Double::from(0.0),
-            Self::Other { lexical, datatype } if is_numeric_or_boolean(datatype) => {
-                is_large_number(lexical, datatype)
-            }
+            Self::Other { lexical, datatype } if is_large_number(lexical, datatype) => true,
             _ => return None,
         })
     }
@@ -391,8 +389,4 @@ fn is_large_number(lexical: &str, datatype: &str) -> bool {
         }
         _ => false,
     }
-}
-
-fn is_numeric_or_boolean(datatype: &str) -> bool {
-    inline::vocabulary_kind(datatype) == quadrille_store::Kind::NumericLiteral
 }
