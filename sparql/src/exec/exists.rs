@@ -1,7 +1,8 @@
 //! `Marks`: for each row, whether the pattern of an EXISTS has a solution.
 //!
 //! The general way, for patterns that are no plain conjunction: the pattern is planned and run with the row's terms in the
-//! place of its variables, until it gives a first row. What came out is remembered for rows with the same terms.
+//! place of its variables, until it gives a first row. What came out is remembered for rows with the same terms, unless
+//! `RAND()` or the like may make it come out differently.
 
 use super::batch::Batch;
 use super::operator::Operator;
@@ -24,7 +25,8 @@ pub struct Probe {
     seed: Seed,
     /// The variables of the rows that the pattern mentions, and their columns.
     columns: Vec<(VariableId, usize)>,
-    outcomes: HashMap<Vec<TermId>, bool>,
+    /// `None` if the pattern may come out differently for the same terms.
+    outcomes: Option<HashMap<Vec<TermId>, bool>>,
     key: Vec<TermId>,
     /// The ids of `false` and `true`.
     booleans: [TermId; 2],
@@ -51,7 +53,7 @@ impl Probe {
             execution: execution.clone(),
             mark: Arc::clone(mark),
             seed: seed.clone(),
-            outcomes: HashMap::new(),
+            outcomes: (!mark.pattern.is_volatile()).then(HashMap::new),
             key: Vec::new(),
         }
     }
@@ -76,14 +78,20 @@ impl Probe {
                 .iter()
                 .map(|(_, column)| batch.column(*column)[row]),
         );
-        if let Some(outcome) = self.outcomes.get(&self.key) {
+        let known = self
+            .outcomes
+            .as_ref()
+            .and_then(|known| known.get(&self.key));
+        if let Some(outcome) = known {
             return Ok(*outcome);
         }
         let outcome = self.run()?;
-        if self.outcomes.len() >= OUTCOMES_MAX {
-            self.outcomes.clear();
+        if let Some(outcomes) = &mut self.outcomes {
+            if outcomes.len() >= OUTCOMES_MAX {
+                outcomes.clear();
+            }
+            outcomes.insert(self.key.clone(), outcome);
         }
-        self.outcomes.insert(self.key.clone(), outcome);
         Ok(outcome)
     }
 
