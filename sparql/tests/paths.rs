@@ -299,6 +299,10 @@ fn a_plan_shows_the_path_and_where_it_starts() {
         ),
         ("ASK { :a :p+ :e }", "PathTest from <http://example.com/a>"),
         (
+            "SELECT * { ?x :q ?y OPTIONAL { ?y :p+ ?z . ?z :p ?v } }",
+            "LeftBindJoin on ?y",
+        ),
+        (
             "SELECT * { ?x :q ?y . ?y :p+ ?z }",
             "PathJoin from ?y to ?z",
         ),
@@ -355,7 +359,9 @@ impl Paths {
         let (first, second) = (self.node(), self.node());
         let first = if first == "1" { "?z" } else { &*first };
         let pattern = format!("{first} <p:{predicate}> {second} . ");
-        match self.0.below(9) {
+        match self.0.below(11) {
+            9 => format!("{pattern} OPTIONAL {{ {path} {} }}", self.triple()),
+            10 => format!("{pattern} OPTIONAL {{ {path} ?z <p:1> ?v FILTER(?x != ?v) }}"),
             0 | 1 => path,
             2 => format!("{path} {pattern}"),
             3 => format!("{path} {}", self.triple()),

@@ -491,3 +491,18 @@ fn what_is_made_anew_is_made_once_a_solution() {
         ],
     );
 }
+
+#[test]
+fn exists_over_rand_is_computed_for_each_row() {
+    let values = "(<e:a>)".repeat(300);
+    for pattern in [
+        "FILTER(RAND() < 0.5)",
+        "{ SELECT * { BIND(RAND() AS ?r) } } FILTER(?r < 0.5)",
+        "OPTIONAL { BIND(1 AS ?n) FILTER(RAND() < 0.5) } FILTER(BOUND(?n))",
+    ] {
+        let query =
+            format!("SELECT ?x {{ VALUES (?x) {{ {values} }} FILTER EXISTS {{ {pattern} }} }}");
+        let found = rows(&store("").snapshot(), &query, &QueryOptions::default()).len();
+        assert!((1..300).contains(&found), "{pattern}: {found}");
+    }
+}

@@ -136,17 +136,14 @@ impl Operator for TripleTermJoin {
                 self.control.check()?;
             }
             if let Some(candidates) = &mut self.candidates {
-                match candidates.next().transpose()? {
-                    Some((term, [subject, predicate, object])) => {
-                        let found = [term, subject, predicate, object];
-                        if self.matches(&found) {
-                            self.give(&found, output);
-                        }
+                if let Some((term, [subject, predicate, object])) = candidates.next().transpose()? {
+                    let found = [term, subject, predicate, object];
+                    if self.matches(&found) {
+                        self.give(&found, output);
                     }
-                    None => {
-                        self.candidates = None;
-                        self.input.at += 1;
-                    }
+                } else {
+                    self.candidates = None;
+                    self.input.at += 1;
                 }
                 continue;
             }

@@ -12,7 +12,7 @@ use super::join_order::{are_connected, choose_from};
 use super::layout::{Layout, add_all, add_variables_of};
 use super::logical::{Conjunction, Group, Logical, Mark, VariableId, VariableSet};
 use super::operators::{add_marked, all_rows};
-use super::physical::{Compatibility, Node, Operation, Planner, Wanted, filtered, project};
+use super::physical::{Compatibility, Node, Operation, Planner, Wanted, filtered, leaf, project};
 use crate::error::Result;
 use crate::exec::compatible_join::{JoinKind, MergedSource};
 use crate::exec::pairs::{Side, Source};
@@ -107,16 +107,26 @@ impl Planner<'_> {
                 });
             }
         }
-        if right.kind == JoinKind::Inner
-            && let Logical::Path(path) = &right.group.logical
-            && let Ok(path) = self.counted_path(path)?
-        {
-            return Ok(self.join_path(left, &path, needed));
-        }
         debug_assert!(kept.is_none() || kept_cost.is_finite());
-        let node = match kept {
-            Some(node) => node,
-            None => self.node(right.group, all_rows(&below))?,
+        let node = if let Some(node) = kept {
+            node
+        } else {
+            let node = self.node(right.group, all_rows(&below))?;
+            let is_sound = shared
+                .iter()
+                .all(|variable| left.certain.contains(variable));
+            if is_sound
+                && right.marks.is_empty()
+                && self.options.lookup_joins
+                && let Some(bound) = self.bind_members(&left.node, right, node.rows, needed)?
+            {
+                return Ok(Input {
+                    node: bound.over(left.node),
+                    scope,
+                    certain,
+                });
+            }
+            node
         };
         let right_input = Input {
             node,
@@ -193,12 +203,7 @@ impl Planner<'_> {
                 .collect(),
             JoinKind::Matched | JoinKind::Unmatched => Vec::new(),
         };
-        let mut variables = left.variables.clone();
-        variables.extend(&given);
-        let mut outputs: Vec<Source> = (0..left.variables.len())
-            .map(|column| (Side::Left, column))
-            .collect();
-        outputs.extend((0..given.len()).map(|column| (Side::Right, column)));
+        let mut bound = Bound::new(left, right.kind, fed, &given);
         given.push(number);
         // A condition may name a variable that nothing binds.
         let (inside, after): (Vec<Arc<Expr>>, Vec<Arc<Expr>>) =
@@ -215,19 +220,14 @@ impl Planner<'_> {
         let node = filtered(layout.root(&below, &inside), after);
         let node = project(node, &given);
         let rows = way.rows * batches;
-        Ok(Some(Bound {
-            cost: way.cost * batches,
-            rows: match right.kind {
-                JoinKind::Inner => rows,
-                JoinKind::Left => rows.max(left.rows),
-                JoinKind::Matched | JoinKind::Unmatched => left.rows,
-            },
-            variables,
-            node,
-            fed,
-            kind: right.kind,
-            outputs,
-        }))
+        bound.cost = way.cost * batches;
+        bound.rows = match right.kind {
+            JoinKind::Inner => rows,
+            JoinKind::Left => rows.max(left.rows),
+            JoinKind::Matched | JoinKind::Unmatched => left.rows,
+        };
+        bound.node = node;
+        Ok(Some(bound))
     }
 
     /// A join that keeps its right input and compares row by row where variables may be unbound.
@@ -419,19 +419,37 @@ impl Planner<'_> {
     }
 }
 
-/// Index lookups for the batches of an input that is not there yet.
-struct Bound {
+/// What is looked up for the batches of an input that is not there yet.
+pub(super) struct Bound {
     /// Nanoseconds.
     cost: f64,
-    rows: f64,
+    pub(super) rows: f64,
     variables: Vec<VariableId>,
-    node: Node,
+    pub(super) node: Node,
     fed: Vec<usize>,
     kind: JoinKind,
     outputs: Vec<Source>,
 }
 
 impl Bound {
+    /// A join that feeds some columns of its input and gives all of them and then some variables of the right side, which is to be
+    /// planned yet.
+    pub(super) fn new(left: &Node, kind: JoinKind, fed: Vec<usize>, given: &[VariableId]) -> Self {
+        let mut variables = left.variables.clone();
+        variables.extend(given);
+        let left_columns = (0..left.variables.len()).map(|column| (Side::Left, column));
+        let right_columns = (0..given.len()).map(|column| (Side::Right, column));
+        Self {
+            cost: 0.0,
+            rows: left.rows,
+            variables,
+            node: leaf(Operation::Unit, 1.0),
+            fed,
+            kind,
+            outputs: left_columns.chain(right_columns).collect(),
+        }
+    }
+
     fn over(self, left: Node) -> Node {
         Node {
             variables: self.variables,
@@ -448,6 +466,16 @@ impl Bound {
     }
 }
 
+/// Whether a group has the same solutions joined with a row as with the row's terms in it. (A path without a step connects
+/// every constant with itself, but only nodes.)
+fn joins_alike(group: &Group) -> bool {
+    match &group.logical {
+        Logical::Conjunction(_) | Logical::TripleTerm(_) => true,
+        Logical::Join { inputs } => inputs.iter().all(joins_alike),
+        _ => false,
+    }
+}
+
 /// The join that tests what a mark stands for, and the condition that it is: if one condition is the mark or its
 /// negation and no other reads it, and the pattern is a conjunction that shares variables with the input.
 fn as_test<'a>(
@@ -456,11 +484,8 @@ fn as_test<'a>(
     input: &Group,
 ) -> Option<(usize, Joined<'a>)> {
     let (group, within): (&Group, &[Arc<Expr>]) = match &mark.pattern.logical {
-        Logical::Conjunction(_) => (&mark.pattern, &[]),
-        Logical::Filter { input, conditions } => match &input.logical {
-            Logical::Conjunction(_) => (&**input, conditions),
-            _ => return None,
-        },
+        Logical::Filter { input, conditions } if joins_alike(input) => (&**input, conditions),
+        _ if joins_alike(&mark.pattern) => (&mark.pattern, &[]),
         _ => return None,
     };
     if input.shared(group).is_empty() {

@@ -7,12 +7,12 @@
 //! planned by itself, then the path or the conjunction that leaves the fewer rows.
 
 use super::cost;
-use super::group_join::{Input, Joined};
+use super::group_join::{Bound, Input, Joined};
 use super::layout::{add_all, add_variables_of};
 use super::logical::{Conjunction, Group, Logical, QuadPattern, VariableId, VariableSet};
 use super::operators::all_rows;
 use super::path::CountedPath;
-use super::physical::{Node, Operation, Planner, Wanted, leaf};
+use super::physical::{Node, Operation, Planner, Wanted, filtered, leaf, project};
 use super::triple_term::CountedTripleTerm;
 use crate::error::Result;
 use crate::exec::compatible_join::JoinKind;
@@ -54,13 +54,28 @@ fn shares(variables: &[VariableId], scope: &VariableSet) -> bool {
 
 impl Planner<'_> {
     pub(super) fn join(&self, inputs: &[Group], wanted: Wanted<'_>) -> Result<Node> {
+        let inputs: Vec<&Group> = inputs.iter().collect();
+        let joined = self.join_inputs(&inputs, None, wanted.variables)?;
+        Ok(joined.node)
+    }
+
+    /// Joins groups with one another, and with rows to begin with if there are such.
+    fn join_inputs(
+        &self,
+        inputs: &[&Group],
+        start: Option<Input>,
+        wanted: &[VariableId],
+    ) -> Result<Input> {
         let (conjunctions, conditions) = split_conjunctions(inputs);
         let others = || {
-            let is_other = |input: &&Group| !matches!(input.logical, Logical::Conjunction(_));
-            inputs.iter().filter(is_other)
+            let is_other = |input: &&&Group| !matches!(input.logical, Logical::Conjunction(_));
+            inputs.iter().filter(is_other).copied()
         };
-        let mut needed = wanted.variables.to_vec();
+        let mut needed = wanted.to_vec();
         add_variables_of(&mut needed, &conditions);
+        if let Some(start) = &start {
+            add_all(&mut needed, start.scope.iter().copied());
+        }
         let all: Vec<&Group> = others().chain(&conjunctions).collect();
         for (index, input) in all.iter().enumerate() {
             for other in &all[..index] {
@@ -72,7 +87,10 @@ impl Planner<'_> {
             members.push(match &group.logical {
                 Logical::Path(path) => match self.counted_path(path)? {
                     Ok(path) => Member::Path(path),
-                    Err(reason) => return Ok(leaf(Operation::Empty { reason }, 0.0)),
+                    Err(reason) => {
+                        let empty = leaf(Operation::Empty { reason }, 0.0);
+                        return Ok(input_of(empty, Vec::new()));
+                    }
                 },
                 Logical::TripleTerm(pattern) => {
                     Member::TripleTerm(self.counted_triple_term(pattern)?)
@@ -80,39 +98,120 @@ impl Planner<'_> {
                 _ => Member::Planned(self.input(group, &needed)?),
             });
         }
-        let is_only_one = conjunctions.len() == 1
+        let is_last = start.is_none()
+            && conjunctions.len() == 1
             && members
                 .iter()
                 .all(|member| matches!(member, Member::Planned(_)));
         for group in &conjunctions {
             let rows = match &group.logical {
                 // How many rows it has does not matter if it comes last in any case.
-                Logical::Conjunction(conjunction) if !is_only_one => {
-                    self.costed_conjunction(conjunction, all_rows(&needed))?
-                        .0
-                        .rows
+                Logical::Conjunction(conjunction) if !is_last => {
+                    let wanted = all_rows(&needed);
+                    self.costed_conjunction(conjunction, wanted)?.0.rows
                 }
                 _ => f64::INFINITY,
             };
             members.push(Member::Conjunction { group, rows });
         }
-        let joined = self.members(members, &needed)?;
-        Ok(self.filtered(joined.node, &conditions))
+        let mut joined = self.members(start, members, &needed)?;
+        joined.node = self.filtered(joined.node, &conditions);
+        Ok(joined)
     }
 
-    fn members(&self, mut members: Vec<Member<'_>>, needed: &[VariableId]) -> Result<Input> {
-        let Some(first) = first_of(&members) else {
-            return Ok(Input {
-                node: leaf(Operation::Unit, 1.0),
-                scope: VariableSet::new(),
-                certain: VariableSet::new(),
-            });
+    /// The members of a group as they are searched and looked up for the batches of an input, if it has only such members that
+    /// can be, and if that is expected to be cheaper than to keep `kept_rows` of its rows.
+    pub(super) fn bind_members(
+        &self,
+        left: &Node,
+        right: &Joined<'_>,
+        kept_rows: f64,
+        needed: &[VariableId],
+    ) -> Result<Option<Bound>> {
+        let inputs: Vec<&Group> = match &right.group.logical {
+            Logical::Path(_) | Logical::TripleTerm(_) => vec![right.group],
+            Logical::Join { inputs } => inputs.iter().collect(),
+            _ => return Ok(None),
         };
-        let mut joined = match members.swap_remove(first) {
-            Member::Planned(input) => input,
-            Member::Conjunction { group, .. } => self.input(group, needed)?,
-            Member::Path(path) => input_of(path.node(), path.variables()),
-            Member::TripleTerm(term) => input_of(term.node(), term.variables()),
+        let can_be_bound = |group: &&Group| {
+            matches!(
+                group.logical,
+                Logical::Conjunction(_) | Logical::Path(_) | Logical::TripleTerm(_)
+            )
+        };
+        if !inputs.iter().all(can_be_bound) || left.rows > kept_rows {
+            return Ok(None);
+        }
+        let mut used = Vec::new();
+        add_variables_of(&mut used, right.conditions);
+        let is_seeded = |variable: &VariableId| {
+            self.seed.get(*variable).is_some() && !left.variables.contains(variable)
+        };
+        if used.iter().any(is_seeded) {
+            return Ok(None);
+        }
+        let scope = &right.group.scope;
+        let fed: Vec<usize> = (0..left.variables.len())
+            .filter(|column| {
+                let variable = &left.variables[*column];
+                !left.variables[..*column].contains(variable)
+                    && (scope.contains(variable) || used.contains(variable))
+            })
+            .collect();
+        let mut feed: Vec<VariableId> = fed.iter().map(|column| left.variables[*column]).collect();
+        if feed.iter().all(|variable| !scope.contains(variable)) {
+            return Ok(None);
+        }
+        let number = VariableId(self.variables as u32);
+        feed.push(number);
+        let batches = (left.rows / cost::BATCH).ceil().max(1.0);
+        let start = input_of(
+            Node {
+                variables: feed.clone(),
+                sorted_by: Vec::new(),
+                rows: left.rows / batches,
+                operation: Operation::Feed,
+            },
+            feed,
+        );
+        let mut given: Vec<VariableId> = match right.kind {
+            JoinKind::Inner | JoinKind::Left => needed
+                .iter()
+                .copied()
+                .filter(|variable| scope.contains(variable) && !left.variables.contains(variable))
+                .collect(),
+            JoinKind::Matched | JoinKind::Unmatched => Vec::new(),
+        };
+        let mut bound = Bound::new(left, right.kind, fed, &given);
+        given.push(number);
+        let mut below = given.clone();
+        add_all(&mut below, used);
+        let joined = self.join_inputs(&inputs, Some(start), &below)?;
+        let rows = joined.node.rows * batches;
+        bound.rows = match right.kind {
+            JoinKind::Inner => rows,
+            JoinKind::Left => rows.max(left.rows),
+            JoinKind::Matched | JoinKind::Unmatched => left.rows,
+        };
+        bound.node = project(filtered(joined.node, right.conditions.to_vec()), &given);
+        Ok(Some(bound))
+    }
+
+    fn members(
+        &self,
+        start: Option<Input>,
+        mut members: Vec<Member<'_>>,
+        needed: &[VariableId],
+    ) -> Result<Input> {
+        let mut joined = match (start, first_of(&members)) {
+            (Some(start), _) => start,
+            (None, None) => input_of(leaf(Operation::Unit, 1.0), Vec::new()),
+            (None, Some(first)) => match members.swap_remove(first) {
+                Member::Planned(input) => input,
+                Member::Conjunction { group, .. } => self.input(group, needed)?,
+                Member::Path(path) => input_of(path.node(), path.variables()),
+                Member::TripleTerm(term) => input_of(term.node(), term.variables()),
+            },
         };
         while !members.is_empty() {
             if let Operation::Empty { .. } = joined.node.operation {
@@ -269,14 +368,14 @@ fn next_of(members: &[Member<'_>], joined: &Input) -> usize {
 
 /// The conjunctions among the inputs of a join, cut where nothing but another input connects their patterns; and the conditions
 /// that then belong to none of them.
-fn split_conjunctions(inputs: &[Group]) -> (Vec<Group>, Vec<Arc<Expr>>) {
+fn split_conjunctions(inputs: &[&Group]) -> (Vec<Group>, Vec<Arc<Expr>>) {
     let (mut groups, mut rest) = (Vec::new(), Vec::new());
     for input in inputs {
         let Logical::Conjunction(conjunction) = &input.logical else {
             continue;
         };
         let mut parts = connected(&conjunction.patterns);
-        let connects = |other: &&Group| {
+        let connects = |other: &&&Group| {
             let touched = parts.iter().filter(|(_, variables)| {
                 variables
                     .iter()

@@ -49,7 +49,7 @@ impl Components {
     pub(super) fn fits(machine: &Machine, graph: &StepGraph, control: &Control) -> bool {
         let places = (graph.nodes.len() * machine.is_accepting.len()) as u64;
         let steps = steps_of(machine, graph);
-        steps <= u64::from(u32::MAX) && control.has_room(places * PLACE_BYTES + steps * STEP_BYTES)
+        u32::try_from(steps).is_ok() && control.has_room(places * PLACE_BYTES + steps * STEP_BYTES)
     }
 
     /// Finds the components of all places that begin a path or are reached by one.
@@ -177,7 +177,7 @@ impl Tarjan<'_> {
         self.enter(root);
         while let Some(frame) = self.frames.last_mut() {
             self.steps += 1;
-            if self.steps % CHECKED_STEPS == 0 {
+            if self.steps.is_multiple_of(CHECKED_STEPS) {
                 self.control.check()?;
             }
             let place = frame.place;

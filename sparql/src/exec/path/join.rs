@@ -167,7 +167,7 @@ impl PathJoin {
                         })
                     }
                 };
-                let Some(node) = nodes.next()? else {
+                let Some(node) = nodes.next_node()? else {
                     return Ok(false);
                 };
                 self.group = 0..0;

@@ -51,13 +51,13 @@ impl Machine {
         let mut numbers: Vec<Option<usize>> = Vec::with_capacity(automaton.steps.len());
         for step in &automaton.steps {
             let (predicate, excluded) = match &step.predicates {
-                Predicates::One(node) => match id(node)? {
-                    Some(predicate) => (Some(predicate), Vec::new()),
-                    None => {
+                Predicates::One(node) => {
+                    let Some(predicate) = id(node)? else {
                         numbers.push(None);
                         continue;
-                    }
-                },
+                    };
+                    (Some(predicate), Vec::new())
+                }
                 Predicates::AllBut(nodes) => {
                     let mut excluded: Vec<TermId> = Vec::new();
                     for node in nodes {

@@ -105,12 +105,12 @@ impl Relation {
                     at += 1;
                 }
                 if at == end {
-                    if !has_sought {
+                    if has_sought {
+                        fill = (fill * 2).min(WINDOW_ROWS_MAX);
+                    } else {
                         scan.seek(&[node])?;
                         has_sought = true;
                         fill = WINDOW_ROWS_MIN;
-                    } else {
-                        fill = (fill * 2).min(WINDOW_ROWS_MAX);
                     }
                     control.check()?;
                     window.clear();
@@ -248,7 +248,7 @@ impl Nodes {
     ///
     /// # Errors
     /// If the store cannot be read, or the query is stopped.
-    pub fn next(&mut self) -> Result<Option<TermId>> {
+    pub fn next_node(&mut self) -> Result<Option<TermId>> {
         let mut least: Option<TermId> = None;
         for stream in &mut self.streams {
             if let Some(head) = stream.head(&self.control)? {

@@ -30,6 +30,33 @@ fn forms() {
 }
 
 #[test]
+fn times_with_and_without_a_zone_may_be_neither_equal_nor_different() {
+    check(&[
+        (
+            r#""2006-08-23Z"^^xsd:date = "2006-08-23+00:00"^^xsd:date"#,
+            "true",
+        ),
+        (r#""2006-08-23"^^xsd:date = "2006-08-23Z"^^xsd:date"#, ERROR),
+        (
+            r#""2006-08-23"^^xsd:date != "2006-08-23Z"^^xsd:date"#,
+            ERROR,
+        ),
+        (
+            r#""2001-01-01Z"^^xsd:date != "2006-08-23"^^xsd:date"#,
+            "true",
+        ),
+        (
+            r#""2006-08-23T12:00:00"^^xsd:dateTime = "2006-08-23T12:00:00Z"^^xsd:dateTime"#,
+            ERROR,
+        ),
+        (
+            r#""2006-08-23T12:00:00"^^xsd:dateTime = "2006-08-25T12:00:00Z"^^xsd:dateTime"#,
+            "false",
+        ),
+    ]);
+}
+
+#[test]
 fn effective_boolean_values() {
     check(&[
         ("!true", "false"),
@@ -38,8 +65,9 @@ fn effective_boolean_values() {
         (r#"!"NaN"^^xsd:double"#, "true"),
         ("!\"\"", "true"),
         ("!\"a\"", "false"),
-        (r#"!"abc"^^xsd:integer"#, "true"),
-        (r#"!"abc"^^xsd:boolean"#, "true"),
+        // SPARQL 1.2, section 17.2.2; false in SPARQL 1.1.
+        (r#"!"abc"^^xsd:integer"#, ERROR),
+        (r#"!"abc"^^xsd:boolean"#, ERROR),
         (r#"!"123456789012345678901234567890"^^xsd:integer"#, "false"),
         ("!<e:a>", ERROR),
         (r#"!"2020-01-01"^^xsd:date"#, ERROR),
