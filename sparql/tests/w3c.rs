@@ -33,27 +33,27 @@ const SUITES: [(&str, &[&str]); 3] = [
 const EXCEPTIONS: [(&str, &str); 6] = [
     (
         "expr-builtin/case-insensitive booleans",
-        "the parser takes TRUE and FALSE in lower case only",
+        "the parser takes TRUE and FALSE in lower case only (section 19.8 has keywords in any case)",
     ),
     (
         "syntax-sparql3/syn-bad-26.rq",
-        "the parser takes a blank node label that it should not",
+        "the parser takes <?a&&?b> for operators, not for the longest token, an IRI (section 19.8)",
     ),
     (
         "grouping/Reuse of SELECT variable in an aggregating query",
-        "the parser does not take a selected variable in a later expression of an aggregating query",
+        "the parser does not take a selected variable in a later expression of an aggregating query (section 18.2.4.4)",
     ),
     (
         "syntax/Nested aggregate functions",
-        "the parser takes an aggregate in an aggregate",
+        "the parser takes an aggregate in an aggregate (a note of section 19.8 forbids it)",
     ),
     (
         "syntax-triple-terms-negative/Triple term in the subject position  of a triple term (expression)",
-        "the parser makes the function TRIPLE of a triple term in an expression, and its subject may be anything",
+        "the parser makes the function TRIPLE of a triple term in an expression, and its subject may be anything (section 19.8, ExprTripleTermSubject)",
     ),
     (
         "syntax-triple-terms-negative/Literal in the subject position of a triple term (expression)",
-        "the parser makes the function TRIPLE of a triple term in an expression, and its subject may be anything",
+        "the parser makes the function TRIPLE of a triple term in an expression, and its subject may be anything (section 19.8, ExprTripleTermSubject)",
     ),
 ];
 
