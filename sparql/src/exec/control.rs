@@ -97,8 +97,8 @@ impl Control {
         })
     }
 
-    /// To be called by whoever keeps no longer what was charged for.
-    pub fn release(&self, bytes: u64) {
+    /// What was charged for is kept no longer.
+    fn release(&self, bytes: u64) {
         if self.memory_limit.is_some() {
             // Nothing else is published with the number.
             self.memory_used.fetch_sub(bytes, Ordering::Relaxed);
@@ -128,5 +128,45 @@ impl Control {
             return Err(QueryError::Timeout { limit });
         }
         Ok(())
+    }
+}
+
+/// What was charged to a query for something that may be dropped before the query ends.
+#[derive(Debug)]
+pub struct Charge {
+    control: Arc<Control>,
+    bytes: u64,
+}
+
+impl Charge {
+    /// Nothing yet.
+    pub fn new(control: &Arc<Control>) -> Self {
+        Self {
+            control: Arc::clone(control),
+            bytes: 0,
+        }
+    }
+
+    /// Charges for more.
+    ///
+    /// # Errors
+    /// [`QueryError::Memory`].
+    pub fn add(&mut self, bytes: u64) -> Result<()> {
+        self.bytes += bytes;
+        self.control.charge(bytes)
+    }
+
+    /// Charges for as much as is missing to a number of bytes.
+    ///
+    /// # Errors
+    /// [`QueryError::Memory`].
+    pub fn raise_to(&mut self, bytes: u64) -> Result<()> {
+        self.add(bytes.saturating_sub(self.bytes))
+    }
+}
+
+impl Drop for Charge {
+    fn drop(&mut self) {
+        self.control.release(self.bytes);
     }
 }

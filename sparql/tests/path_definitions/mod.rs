@@ -24,7 +24,7 @@ impl Definitions {
                     quad.object.into_owned(),
                 ]
                 .map(|term| term.to_string());
-                (subject, quad.predicate.to_string(), object)
+                (subject, quad.predicate.as_str().to_owned(), object)
             })
             .collect();
         let nodes = triples
@@ -83,10 +83,10 @@ impl Definitions {
         let fits = |end: Option<&str>, value: &str| end.is_none_or(|end| end == value);
         match path {
             Path::NamedNode(node) => {
-                self.triples_with(x, y, |predicate| predicate == node.to_string())
+                self.triples_with(x, y, |predicate| predicate == node.as_str())
             }
             Path::NegatedPropertySet(nodes) => self.triples_with(x, y, |predicate| {
-                nodes.iter().all(|node| predicate != node.to_string())
+                nodes.iter().all(|node| predicate != node.as_str())
             }),
             Path::Reverse(inner) => swapped(self.eval(inner, y, x)),
             Path::Sequence(first, second) => {

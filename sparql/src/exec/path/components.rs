@@ -11,7 +11,8 @@
 use super::machine::Machine;
 use super::step_graph::{CHECKED_STEPS, StepGraph};
 use crate::error::Result;
-use crate::exec::control::Control;
+use crate::exec::control::{Charge, Control};
+use std::sync::Arc;
 
 /// No component, or a place that was not visited yet.
 const NONE: u32 = u32::MAX;
@@ -36,6 +37,8 @@ pub(super) struct Components {
     targets: Vec<u32>,
     /// By component: where its targets end.
     target_ends: Vec<u32>,
+    /// Given back with the components.
+    charge: Charge,
 }
 
 impl Components {
@@ -53,9 +56,14 @@ impl Components {
     }
 
     /// Finds the components of all places that begin a path or are reached by one.
-    pub(super) fn new(machine: &Machine, graph: &StepGraph, control: &Control) -> Result<Self> {
+    pub(super) fn new(
+        machine: &Machine,
+        graph: &StepGraph,
+        control: &Arc<Control>,
+    ) -> Result<Self> {
         let places = graph.nodes.len() * machine.is_accepting.len();
-        control.charge(places as u64 * PLACE_BYTES)?;
+        let mut charge = Charge::new(control);
+        charge.add(places as u64 * PLACE_BYTES)?;
         let mut search = Tarjan {
             machine,
             graph,
@@ -72,6 +80,7 @@ impl Components {
                 member_ends: Vec::new(),
                 targets: Vec::new(),
                 target_ends: Vec::new(),
+                charge,
             },
         };
         for node in 0..graph.nodes.len() as u32 {
@@ -79,7 +88,8 @@ impl Components {
         }
         let mut components = search.found;
         components.connect(machine, graph, control)?;
-        control.charge(components.targets.len() as u64 * STEP_BYTES)?;
+        let bytes = components.targets.len() as u64 * STEP_BYTES;
+        components.charge.add(bytes)?;
         Ok(components)
     }
 

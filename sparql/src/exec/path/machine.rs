@@ -121,7 +121,7 @@ impl Machine {
     pub(super) fn graph(
         &self,
         snapshot: &Snapshot,
-        control: &Control,
+        control: &Arc<Control>,
     ) -> Result<Option<Arc<StepGraph>>> {
         if let Some(graph) = self.shared.graph.get() {
             return Ok(Some(Arc::clone(graph)));
@@ -140,7 +140,7 @@ impl Machine {
     pub(super) fn components(
         &self,
         graph: &StepGraph,
-        control: &Control,
+        control: &Arc<Control>,
     ) -> Result<Option<Arc<Components>>> {
         if let Some(components) = self.shared.components.get() {
             return Ok(Some(Arc::clone(components)));

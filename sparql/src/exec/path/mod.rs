@@ -3,6 +3,7 @@
 //! [`PathJoin`] joins rows with the pairs of nodes that a path connects: it searches from one end of each row, of a
 //! constant, or of every node. [`Search`] says how it goes on from a start, and when it reads all steps into memory.
 
+mod component_search;
 mod components;
 pub mod join;
 pub mod machine;

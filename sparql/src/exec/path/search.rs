@@ -11,14 +11,14 @@
 //! A first search goes level by level: the nodes that were reached last are looked up in the store in sorted batches. All
 //! searches of a plan together may look up as much as it takes to read all steps once; then these are read into memory
 //! ([`StepGraph`]), and a search that is on its way goes on there. In the same way further searches go over
-//! [`Components`] once that would have been quicker. So no plan takes much longer than the best choice would have, and
+//! [components](super::components) once that would have been quicker. So no plan takes much longer than the best choice would have, and
 //! nothing needs to be known beforehand of how far paths lead.
 
-use super::components::Components;
+use super::component_search::ComponentSearch;
 use super::machine::Machine;
-use super::step_graph::{CHECKED_STEPS, Marks, StepGraph};
+use super::step_graph::{CHECKED_STEPS, Given, Marks, StepGraph};
 use crate::error::Result;
-use crate::exec::control::Control;
+use crate::exec::control::{Charge, Control};
 use quadrille_store::{Snapshot, TermId};
 use roaring::RoaringTreemap;
 use std::sync::Arc;
@@ -40,8 +40,8 @@ pub struct Search {
     /// Kept from search to search.
     places: Option<PlaceSearch>,
     components: Option<ComponentSearch>,
-    /// Bytes that were charged for nodes that lookups visited: as many as the largest search so far took.
-    charged: u64,
+    /// For the nodes that lookups visited: as much as the largest search so far took.
+    charge: Charge,
 }
 
 enum Current {
@@ -55,13 +55,13 @@ impl Search {
     /// Searches of a machine.
     pub fn new(snapshot: Snapshot, control: Arc<Control>, machine: Arc<Machine>) -> Self {
         Self {
+            charge: Charge::new(&control),
             snapshot,
             control,
             machine,
             current: Current::None,
             places: None,
             components: None,
-            charged: 0,
         }
     }
 
@@ -114,7 +114,7 @@ impl Search {
     /// # Errors
     /// If the store cannot be read, or the query is stopped.
     pub fn advance(&mut self, ends: &mut Vec<TermId>, most: usize) -> Result<bool> {
-        let (machine, control) = (&*self.machine, &*self.control);
+        let (machine, control) = (&*self.machine, &self.control);
         match &mut self.current {
             Current::None => Ok(false),
             Current::Components => match &mut self.components {
@@ -127,11 +127,7 @@ impl Search {
             },
             Current::Lookups(search) => {
                 let has_more = search.advance(machine, &self.snapshot, control, ends)?;
-                let bytes = search.count * VISITED_BYTES;
-                if bytes > self.charged {
-                    control.charge(bytes - self.charged)?;
-                    self.charged = bytes;
-                }
+                self.charge.raise_to(search.count * VISITED_BYTES)?;
                 if has_more && let Some(graph) = machine.graph(&self.snapshot, control)? {
                     let mut places = PlaceSearch::new(graph, machine, control)?;
                     places.take_over(machine, control, search)?;
@@ -141,14 +137,6 @@ impl Search {
                 Ok(has_more)
             }
         }
-    }
-}
-
-impl Drop for Search {
-    fn drop(&mut self) {
-        let marks = self.places.as_ref().map_or(0, PlaceSearch::bytes)
-            + self.components.as_ref().map_or(0, ComponentSearch::bytes);
-        self.control.release(self.charged + marks);
     }
 }
 
@@ -248,42 +236,13 @@ struct PlaceSearch {
     given: Option<Given>,
     /// The start, if it is to be given.
     start: Option<TermId>,
-}
-
-/// Nodes that were given.
-struct Given {
-    marks: Marks,
-    nodes: Vec<u32>,
-}
-
-impl Given {
-    fn new(machine: &Machine, graph: &StepGraph) -> Option<Self> {
-        let accepting = machine.is_accepting.iter();
-        let count = accepting.filter(|is_accepting| **is_accepting).count();
-        (count > 1).then(|| Self {
-            marks: Marks::new(graph.nodes.len()),
-            nodes: Vec::new(),
-        })
-    }
-
-    fn insert(&mut self, node: u32) -> bool {
-        let is_new = self.marks.insert(node);
-        if is_new {
-            self.nodes.push(node);
-        }
-        is_new
-    }
-
-    fn clear(&mut self) {
-        for node in self.nodes.drain(..) {
-            self.marks.remove(node);
-        }
-    }
+    charge: Charge,
 }
 
 impl PlaceSearch {
-    fn new(graph: Arc<StepGraph>, machine: &Machine, control: &Control) -> Result<Self> {
-        let search = Self {
+    fn new(graph: Arc<StepGraph>, machine: &Machine, control: &Arc<Control>) -> Result<Self> {
+        let mut search = Self {
+            charge: Charge::new(control),
             visited: Marks::new(graph.nodes.len() * machine.is_accepting.len()),
             given: Given::new(machine, &graph),
             graph,
@@ -291,12 +250,13 @@ impl PlaceSearch {
             next: 0,
             start: None,
         };
-        control.charge(search.bytes())?;
+        let bytes = search.bytes();
+        search.charge.add(bytes)?;
         Ok(search)
     }
 
     fn bytes(&self) -> u64 {
-        self.visited.bytes() + self.given.as_ref().map_or(0, |given| given.marks.bytes())
+        self.visited.bytes() + self.given.as_ref().map_or(0, Given::bytes)
     }
 
     fn clear(&mut self) {
@@ -416,129 +376,4 @@ fn note_steps(machine: &Machine, steps: usize) {
     // Only to be compared with a bound: no order with other memory matters.
     let stepped = &machine.shared.stepped;
     stepped.fetch_add(steps as u64, Ordering::Relaxed);
-}
-
-/// A search over components.
-struct ComponentSearch {
-    graph: Arc<StepGraph>,
-    components: Arc<Components>,
-    visited: Marks,
-    /// All components that were visited, those whose members are to be given from `next` on.
-    queue: Vec<u32>,
-    next: usize,
-    /// Members of that component that were dealt with.
-    member: usize,
-    /// The nodes that were given, if several states accept.
-    given: Option<Given>,
-    /// A start that no step knows, if it is to be given.
-    start: Option<TermId>,
-    /// The least component that has what is wanted. Components reach only lesser ones, so those below it are left out.
-    least: u32,
-}
-
-impl ComponentSearch {
-    fn new(
-        graph: Arc<StepGraph>,
-        components: Arc<Components>,
-        machine: &Machine,
-        control: &Control,
-    ) -> Result<Self> {
-        let search = Self {
-            visited: Marks::new(components.count()),
-            given: Given::new(machine, &graph),
-            graph,
-            components,
-            queue: Vec::new(),
-            next: 0,
-            member: 0,
-            start: None,
-            least: 0,
-        };
-        control.charge(search.bytes())?;
-        Ok(search)
-    }
-
-    fn bytes(&self) -> u64 {
-        self.visited.bytes() + self.given.as_ref().map_or(0, |given| given.marks.bytes())
-    }
-
-    fn begin(&mut self, machine: &Machine, start: TermId, towards: Option<TermId>) {
-        for component in self.queue.drain(..) {
-            self.visited.remove(component);
-        }
-        if let Some(given) = &mut self.given {
-            given.clear();
-        }
-        self.next = 0;
-        self.member = 0;
-        self.start = None;
-        self.least = match towards {
-            Some(node) => self.least_of(machine, node),
-            None => 0,
-        };
-        match self.graph.number_of(start) {
-            Some(node) => {
-                let component = self.components.of(self.graph.place(machine.initial, node));
-                self.visited.insert(component);
-                self.queue.push(component);
-            }
-            None => self.start = machine.is_nullable().then_some(start),
-        }
-    }
-
-    /// The least component in which a path may end at a node; more than any if there is none.
-    fn least_of(&self, machine: &Machine, node: TermId) -> u32 {
-        let Some(node) = self.graph.number_of(node) else {
-            return u32::MAX;
-        };
-        let accepting = machine.is_accepting.iter().enumerate();
-        accepting
-            .filter(|(_, is_accepting)| **is_accepting)
-            .map(|(state, _)| self.components.of(self.graph.place(state, node)))
-            .min()
-            .unwrap_or(u32::MAX)
-    }
-
-    fn advance(
-        &mut self,
-        machine: &Machine,
-        control: &Control,
-        ends: &mut Vec<TermId>,
-        most: usize,
-    ) -> Result<bool> {
-        control.check()?;
-        ends.extend(self.start.take());
-        let (full, mut steps) = (ends.len() + most, 0);
-        while let Some(component) = self.queue.get(self.next) {
-            let members = self.components.members(*component);
-            while let Some(member) = members.get(self.member) {
-                if ends.len() >= full {
-                    return Ok(true);
-                }
-                steps += 1;
-                if steps % CHECKED_STEPS == 0 {
-                    control.check()?;
-                }
-                self.member += 1;
-                let (state, node) = self.graph.state_and_node(*member);
-                if machine.is_accepting[state]
-                    && self.given.as_mut().is_none_or(|given| given.insert(node))
-                {
-                    ends.push(self.graph.nodes[node as usize]);
-                }
-            }
-            self.member = 0;
-            self.next += 1;
-            for target in self.components.targets(*component) {
-                steps += 1;
-                if steps % CHECKED_STEPS == 0 {
-                    control.check()?;
-                }
-                if *target >= self.least && self.visited.insert(*target) {
-                    self.queue.push(*target);
-                }
-            }
-        }
-        Ok(false)
-    }
 }

@@ -12,10 +12,11 @@
 
 use super::machine::Machine;
 use crate::error::Result;
-use crate::exec::control::Control;
+use crate::exec::control::{Charge, Control};
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
 use quadrille_store::{Snapshot, TermId};
+use std::sync::Arc;
 
 /// Bytes that a step takes, with its share of the nodes: measured on graphs with as many nodes as steps.
 const STEP_BYTES: u64 = 64;
@@ -30,6 +31,8 @@ pub(super) struct StepGraph {
     pub(super) nodes: Vec<TermId>,
     numbers: HashMap<TermId, u32>,
     relations: Vec<Adjacency>,
+    /// Given back with the graph.
+    charge: Charge,
 }
 
 #[derive(Debug, Default)]
@@ -48,12 +51,18 @@ impl StepGraph {
     }
 
     /// Reads all steps.
-    pub(super) fn new(machine: &Machine, snapshot: &Snapshot, control: &Control) -> Result<Self> {
+    pub(super) fn new(
+        machine: &Machine,
+        snapshot: &Snapshot,
+        control: &Arc<Control>,
+    ) -> Result<Self> {
+        let mut charge = Charge::new(control);
         let mut graph = Self {
             nodes: Vec::new(),
             // To make room later would stop everything for as long as it takes to file all nodes anew.
             numbers: HashMap::with_capacity(machine.rows() as usize),
             relations: Vec::new(),
+            charge: Charge::new(control),
         };
         for relation in &machine.relations {
             let mut adjacency = Adjacency::default();
@@ -82,13 +91,14 @@ impl StepGraph {
                 adjacency.targets.push(to);
                 uncharged += 1;
                 if uncharged == CHECKED_STEPS as u64 {
-                    control.charge(std::mem::take(&mut uncharged) * STEP_BYTES)?;
+                    charge.add(std::mem::take(&mut uncharged) * STEP_BYTES)?;
                 }
                 Ok(())
             })?;
-            control.charge(uncharged * STEP_BYTES)?;
+            charge.add(uncharged * STEP_BYTES)?;
             graph.relations.push(adjacency);
         }
+        graph.charge = charge;
         Ok(graph)
     }
 
@@ -173,5 +183,44 @@ impl Marks {
     /// Bytes that the set takes.
     pub(super) fn bytes(&self) -> u64 {
         8 * self.words.len() as u64
+    }
+}
+
+/// Nodes that were given.
+pub(super) struct Given {
+    marks: Marks,
+    nodes: Vec<u32>,
+}
+
+impl Given {
+    /// None yet, if several states accept, so that a node may be reached more than once.
+    pub(super) fn new(machine: &Machine, graph: &StepGraph) -> Option<Self> {
+        let accepting = machine.is_accepting.iter();
+        let count = accepting.filter(|is_accepting| **is_accepting).count();
+        (count > 1).then(|| Self {
+            marks: Marks::new(graph.nodes.len()),
+            nodes: Vec::new(),
+        })
+    }
+
+    /// Adds a node; whether it is new.
+    pub(super) fn insert(&mut self, node: u32) -> bool {
+        let is_new = self.marks.insert(node);
+        if is_new {
+            self.nodes.push(node);
+        }
+        is_new
+    }
+
+    /// Bytes that they take.
+    pub(super) fn bytes(&self) -> u64 {
+        self.marks.bytes()
+    }
+
+    /// Forgets all.
+    pub(super) fn clear(&mut self) {
+        for node in self.nodes.drain(..) {
+            self.marks.remove(node);
+        }
     }
 }
