@@ -34,6 +34,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             }
         }
         QueryResults::Boolean(answer) => println!("{answer}"),
+        QueryResults::Graph(triples) => {
+            for triple in triples {
+                println!("{} .", triple?);
+            }
+        }
     }
     Ok(())
 }

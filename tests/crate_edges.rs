@@ -26,6 +26,15 @@ const RDF_SYNTAXES: &[&str] = &[
     "rio_turtle",
     "sophia",
 ];
+/// Of the syntaxes of RDF the queries' crate has what writes graphs, `oxrdfio`, and no other.
+const OTHER_RDF_SYNTAXES: &[&str] = &[
+    "oxttl",
+    "oxrdfxml",
+    "oxjsonld",
+    "rio_api",
+    "rio_turtle",
+    "sophia",
+];
 const SPARQL: &[&str] = &[
     "spargebra",
     "sparopt",
@@ -56,7 +65,7 @@ const RULES: &[Rule] = &[
         name: "quadrille-sparql",
         directory: "sparql",
         uses: &["quadrille-store"],
-        knows_nothing_of: &[RDF_SYNTAXES, FILES, COMMAND_LINE],
+        knows_nothing_of: &[OTHER_RDF_SYNTAXES, FILES, COMMAND_LINE],
     },
     Rule {
         name: "quadrille-lubm",

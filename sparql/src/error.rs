@@ -1,5 +1,6 @@
 //! What can go wrong with a query, by stage: parsing, planning, running, writing.
 
+use crate::result::ResultFormat;
 use quadrille_store::StoreError;
 use spargebra::SparqlSyntaxError;
 use std::io;
@@ -58,6 +59,12 @@ pub enum QueryError {
     /// The store could not be read.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The format is not one for such results: a SELECT or an ASK has no graph, a graph no rows.
+    #[error("the format {} is for {}", .format.name(), purpose(*format))]
+    ResultFormat {
+        /// What was asked for.
+        format: ResultFormat,
+    },
     /// The results could not be written.
     #[error("cannot write the results: {0}")]
     Write(#[source] io::Error),
@@ -70,4 +77,22 @@ impl QueryError {
             feature: feature.into(),
         }
     }
+}
+
+/// What results a format is for, and the others that are.
+fn purpose(format: ResultFormat) -> String {
+    let (theirs, ours) = if format.is_for_graphs() {
+        (
+            "the graph of a CONSTRUCT or a DESCRIBE",
+            "a SELECT or an ASK",
+        )
+    } else {
+        ("a SELECT or an ASK", "a graph")
+    };
+    let formats: Vec<&str> = ResultFormat::ALL
+        .into_iter()
+        .filter(|other| other.is_for_graphs() != format.is_for_graphs())
+        .map(ResultFormat::name)
+        .collect();
+    format!("{theirs}; for {ours} there are {}", formats.join(", "))
 }

@@ -18,12 +18,12 @@
 //!             assert_eq!(solution?["who"].to_string(), "<http://example.com/ada>");
 //!         }
 //!     }
-//!     QueryResults::Boolean(_) => unreachable!("a SELECT"),
+//!     QueryResults::Boolean(_) | QueryResults::Graph(_) => unreachable!("a SELECT"),
 //! }
 //! # Ok::<_, Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! This crate knows snapshots of the store; it knows no files and no RDF syntax.
+//! This crate knows snapshots of the store; it knows no files, and of RDF's syntaxes only how graphs are written.
 //! Reading order: [`query`], [`plan`], [`exec`], [`expr`], [`result`].
 
 pub mod error;
@@ -33,6 +33,7 @@ pub mod nesting;
 pub mod plan;
 pub mod query;
 pub mod result;
+pub mod triples;
 
 pub use error::{QueryError, Result};
 pub use exec::batch::Batch;
@@ -41,3 +42,4 @@ pub use plan::PlannerOptions;
 pub use query::{PreparedQuery, Query, QueryOptions, QueryResults, Solutions};
 pub use result::ResultFormat;
 pub use sparesults::QuerySolution;
+pub use triples::Triples;

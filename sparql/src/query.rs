@@ -10,10 +10,12 @@ use crate::nesting::{self, Depth};
 use crate::plan::PlannerOptions;
 use crate::plan::build::Execution;
 use crate::plan::explain::explain;
+use crate::plan::form::plan_query;
 use crate::plan::logical::{Form, Group, Logical, LogicalQuery};
 use crate::plan::parallel::divide;
-use crate::plan::physical::{Node, Planner, plan, project};
+use crate::plan::physical::{Node, Planner};
 use crate::plan::seed::Seed;
+use crate::triples::Triples;
 use oxrdf::{Term, Variable};
 use quadrille_store::{Snapshot, TermId};
 use sparesults::QuerySolution;
@@ -117,6 +119,8 @@ pub enum QueryResults {
     Solutions(Solutions),
     /// The answer of an ASK.
     Boolean(bool),
+    /// The graph of a CONSTRUCT or a DESCRIBE.
+    Graph(Triples),
 }
 
 impl PreparedQuery {
@@ -125,15 +129,23 @@ impl PreparedQuery {
         matches!(self.query.form, Form::Ask)
     }
 
-    /// The variables of a SELECT's rows; none for an ASK.
+    /// Whether this is a CONSTRUCT or a DESCRIBE.
+    pub fn is_graph(&self) -> bool {
+        matches!(
+            self.query.form,
+            Form::Construct { .. } | Form::Describe { .. }
+        )
+    }
+
+    /// The variables of a SELECT's rows; none for other queries.
     pub fn variables(&self) -> &[Variable] {
         match &self.query.form {
             Form::Select { names, .. } => names,
-            Form::Ask => &[],
+            Form::Ask | Form::Construct { .. } | Form::Describe { .. } => &[],
         }
     }
 
-    /// Runs the query. Rows of a SELECT are computed while they are read.
+    /// Runs the query. Rows of a SELECT, and triples of a graph, are computed while they are read.
     ///
     /// # Errors
     /// If the store cannot be read, or the query is stopped.
@@ -165,6 +177,15 @@ impl PreparedQuery {
                 &root,
                 execution,
             )),
+            Form::Construct { .. } | Form::Describe { .. } => {
+                let names = ["subject", "predicate", "object"].map(Variable::new_unchecked);
+                QueryResults::Graph(Triples::new(Solutions::new(
+                    Arc::new(names),
+                    operator,
+                    &root,
+                    execution,
+                )))
+            }
         })
     }
 
@@ -184,20 +205,14 @@ impl PreparedQuery {
             seed: &Seed::default(),
             variables: self.query.variables.len(),
         };
-        match &self.query.form {
-            Form::Ask => plan(&planner, &self.query.root, &[], Some(1)),
-            Form::Select { variables, .. } => {
-                let node = plan(&planner, &self.query.root, variables, None)?;
-                Ok(project(node, variables))
-            }
-        }
+        plan_query(&planner, &self.query)
     }
 
     /// How many of the patterns' rows are wanted at most.
     fn rows_wanted(&self) -> Option<u64> {
-        match self.query.form {
+        match &self.query.form {
             Form::Ask => Some(1),
-            Form::Select { .. } => rows_wanted(&self.query.root, None),
+            _ => rows_wanted(&self.query.root, None),
         }
     }
 
@@ -322,10 +337,9 @@ impl Solutions {
     }
 }
 
-impl Iterator for Solutions {
-    type Item = Result<QuerySolution>;
-
-    fn next(&mut self) -> Option<Self::Item> {
+impl Solutions {
+    /// The terms of the next row, which may be taken.
+    pub(crate) fn next_row(&mut self) -> Option<Result<&mut [Option<Term>]>> {
         if self.next_row >= self.batch.rows() {
             match self.fetch() {
                 Ok(true) => {}
@@ -340,10 +354,18 @@ impl Iterator for Solutions {
         let width = self.variables.len();
         let start = self.next_row * width;
         self.next_row += 1;
-        let terms: Vec<Option<Term>> = self.terms[start..start + width]
-            .iter_mut()
-            .map(Option::take)
-            .collect();
+        Some(Ok(&mut self.terms[start..start + width]))
+    }
+}
+
+impl Iterator for Solutions {
+    type Item = Result<QuerySolution>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let terms: Vec<Option<Term>> = match self.next_row()? {
+            Ok(terms) => terms.iter_mut().map(Option::take).collect(),
+            Err(error) => return Some(Err(error)),
+        };
         Some(Ok((Arc::clone(&self.variables), terms).into()))
     }
 }

@@ -63,6 +63,7 @@ fn theirs(snapshot: &Snapshot, query: &str, format: QueryResultsFormat) -> Strin
             }
             writer.finish()
         }
+        QueryResults::Graph(_) => panic!("a graph"),
     };
     String::from_utf8(out.expect("memory")).expect("UTF-8")
 }
@@ -271,7 +272,12 @@ fn a_writer_that_refuses_is_an_error() {
     }
     let store = store("<e:s> <e:p> <e:o> .");
     for format in ResultFormat::ALL {
-        let results = execute(&store.snapshot(), "SELECT * WHERE { ?s ?p ?o }", 1024);
+        let query = if format.is_for_graphs() {
+            "CONSTRUCT WHERE { ?s ?p ?o }"
+        } else {
+            "SELECT * WHERE { ?s ?p ?o }"
+        };
+        let results = execute(&store.snapshot(), query, 1024);
         let error = results.write(format, Full).expect_err(format.name());
         assert!(
             error.to_string().starts_with("cannot write the results"),

@@ -354,8 +354,6 @@ fn whatever_is_missing_is_named() {
     let cases = [
         ("SELECT * { SERVICE <e:x> { ?s ?p ?o } }", "SERVICE"),
         ("SELECT * FROM <e:g> { ?s ?p ?o }", "FROM"),
-        ("CONSTRUCT WHERE { ?s ?p ?o }", "CONSTRUCT"),
-        ("DESCRIBE <e:a>", "DESCRIBE"),
         (
             "SELECT * { ?s ?p ?o FILTER(<e:f>(?o)) }",
             "the function <e:f>",

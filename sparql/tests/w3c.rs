@@ -184,6 +184,10 @@ impl Answer {
     ) -> quadrille_sparql::Result<Self> {
         Ok(match results {
             QueryResults::Boolean(value) => Self::Boolean(value),
+            QueryResults::Graph(triples) => {
+                let triples: Vec<_> = triples.collect::<quadrille_sparql::Result<_>>()?;
+                Self::Graph(results::rows_of_graph(triples))
+            }
             QueryResults::Solutions(solutions) => {
                 let mut rows = Vec::new();
                 for solution in solutions {

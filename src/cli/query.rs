@@ -23,7 +23,8 @@ pub struct Query {
     /// Read the query from this file.
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
-    /// How results are written: table, tsv, csv, json, xml. By default a table on a terminal and TSV elsewhere.
+    /// How results are written: table, tsv, csv, json, xml; nt, nq, ttl, trig, rdfxml, jsonld for the graph of a CONSTRUCT
+    /// or DESCRIBE. By default a table, or Turtle, on a terminal and TSV, or N-Triples, elsewhere.
     #[arg(long, value_name = "FORMAT", value_parser = result_format)]
     results: Option<ResultFormat>,
     /// The base of relative IRIs in the query.
@@ -41,8 +42,10 @@ pub struct Query {
 }
 
 fn result_format(name: &str) -> Result<ResultFormat, String> {
-    name.parse()
-        .map_err(|error| format!("{error}; write table, tsv, csv, json or xml"))
+    name.parse().map_err(|error| {
+        let names: Vec<&str> = ResultFormat::ALL.map(ResultFormat::name).to_vec();
+        format!("{error}; there are {}", names.join(", "))
+    })
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {
@@ -76,16 +79,20 @@ impl Query {
             return Ok(());
         }
         let terminal = output.is_terminal();
-        let format = self.results.unwrap_or(if terminal {
-            ResultFormat::Table
-        } else {
-            ResultFormat::Tsv
+        let format = self.results.unwrap_or(match (query.is_graph(), terminal) {
+            (false, true) => ResultFormat::Table,
+            (false, false) => ResultFormat::Tsv,
+            (true, true) => ResultFormat::Turtle,
+            (true, false) => ResultFormat::NTriples,
         });
         // These end without one.
         let end_line = match format {
-            ResultFormat::Json | ResultFormat::Xml => true,
+            ResultFormat::Json
+            | ResultFormat::Xml
+            | ResultFormat::RdfXml
+            | ResultFormat::JsonLd => true,
             ResultFormat::Tsv | ResultFormat::Csv => query.is_ask(),
-            ResultFormat::Table => false,
+            _ => false,
         };
         let began = Instant::now();
         let results = query.execute(&snapshot, &options)?;

@@ -1,6 +1,7 @@
 //! `quadrille query`: the formats against each other, and the options.
 
 use crate::support::{Scratch, many};
+use oxrdfio::{JsonLdProfileSet, RdfFormat, RdfParser};
 use sparesults::{QueryResultsFormat, QueryResultsParser, ReaderQueryResultsParserOutput};
 
 /// Terms of all kinds, and what CSV, TSV, JSON and XML must escape.
@@ -139,6 +140,56 @@ fn ask_answers_in_every_format() {
 }
 
 #[test]
+fn graphs_have_the_syntaxes_of_rdf() {
+    let scratch = with_terms();
+    let query = "PREFIX : <http://example.org/> CONSTRUCT { ?s :says ?o } { ?s :p ?o }";
+    let read = |text: &str, format: RdfFormat| {
+        let mut triples: Vec<String> = RdfParser::from_format(format)
+            .for_slice(text.as_bytes())
+            .map(|quad| {
+                quad.unwrap_or_else(|error| panic!("{error} in {text}"))
+                    .to_string()
+            })
+            .collect();
+        triples.sort();
+        triples
+    };
+    let piped = scratch
+        .run(&["query", "--store", "s", query])
+        .succeeds_silently();
+    let expected = read(&piped.out, RdfFormat::NTriples);
+    assert_eq!(expected.len(), 16, "{piped:#?}");
+    let profile = JsonLdProfileSet::empty();
+    for (name, format) in [
+        ("nt", RdfFormat::NTriples),
+        ("nq", RdfFormat::NQuads),
+        ("ttl", RdfFormat::Turtle),
+        ("trig", RdfFormat::TriG),
+        ("rdfxml", RdfFormat::RdfXml),
+    ] {
+        assert_eq!(
+            read(&results(&scratch, name, query), format),
+            expected,
+            "{name}"
+        );
+    }
+    // JSON-LD has no triple terms.
+    let query = "PREFIX : <http://example.org/> CONSTRUCT { ?s :says ?o } { ?s :q ?o }";
+    let text = results(&scratch, "jsonld", query);
+    assert_eq!(
+        read(&text, RdfFormat::JsonLd { profile }).len(),
+        1,
+        "{text}"
+    );
+    for (format, query) in [("tsv", query), ("ttl", EVERYTHING), ("nt", "ASK { }")] {
+        let run = scratch
+            .run(&["query", "--store", "s", "--results", format, query])
+            .fails(&[format, "for a SELECT or an ASK", "graph"]);
+        assert_eq!(run.out, "");
+    }
+}
+
+#[test]
 fn a_query_may_come_from_a_file_and_have_a_base() {
     let scratch = with_terms();
     scratch.write("query.rq", "# why not\nSELECT ?o { <b> <p> ?o }\n");
@@ -193,11 +244,13 @@ fn a_query_that_takes_too_long_ends_with_an_error() {
 fn what_is_not_supported_is_named() {
     let scratch = with_terms();
     for (query, name) in [
-        ("CONSTRUCT WHERE { ?s ?p ?o }", "CONSTRUCT"),
-        ("DESCRIBE <http://example.org/a>", "DESCRIBE"),
         (
             "SELECT * { SERVICE <http://example.org/> { ?s ?p ?o } }",
             "SERVICE",
+        ),
+        (
+            "SELECT * { ?s ?p ?o FILTER(<http://example.org/f>(?o)) }",
+            "the function <http://example.org/f>",
         ),
     ] {
         let run = scratch

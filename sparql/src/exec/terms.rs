@@ -3,13 +3,20 @@
 //! A computed term that the store has gets the store's id; any other is numbered here once, under
 //! [`Kind::Local`]. So equality of ids is equality of terms within a query, and joins, DISTINCT and GROUP BY need
 //! not know where a term comes from. The table grows with the number of different terms that a query computes.
+//!
+//! The blank nodes that a CONSTRUCT makes for each solution are numbered only ([`Terms::fresh_blank_node`]): nothing is
+//! kept of them. Their ids are local too, with payloads from [`FRESH_BLANKS`] on.
 
 use crate::error::Result;
 use hashbrown::HashMap;
-use oxrdf::{Literal, Term};
+use oxrdf::{BlankNode, Literal, Term};
+use quadrille_store::id::PAYLOAD_MAX;
 use quadrille_store::{Kind, Snapshot, StoreError, TermId};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{PoisonError, RwLock};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{OnceLock, PoisonError, RwLock};
+
+/// Payloads of local ids from here on are numbers of fresh blank nodes.
+const FRESH_BLANKS: u64 = PAYLOAD_MAX / 2 + 1;
 
 /// A snapshot's terms and those that a query computed.
 #[derive(Debug)]
@@ -18,6 +25,10 @@ pub struct Terms {
     /// Whether there is a computed term: mostly there is none, and nobody needs to look.
     has_local: AtomicBool,
     local: RwLock<Local>,
+    /// How many fresh blank nodes there are.
+    fresh_blanks: AtomicU64,
+    /// The unique id of the first of them; random, so that the results of two queries share none.
+    first_fresh: OnceLock<u128>,
 }
 
 #[derive(Debug, Default)]
@@ -33,6 +44,8 @@ impl Terms {
             snapshot,
             has_local: AtomicBool::new(false),
             local: RwLock::default(),
+            fresh_blanks: AtomicU64::new(0),
+            first_fresh: OnceLock::new(),
         }
     }
 
@@ -69,6 +82,38 @@ impl Terms {
         Ok(id)
     }
 
+    /// The id of a blank node that is in no other place, of this query or of another.
+    pub fn fresh_blank_node(&self) -> TermId {
+        // Only the numbers must differ.
+        let number = self.fresh_blanks.fetch_add(1, Ordering::Relaxed);
+        self.has_local.store(true, Ordering::Relaxed);
+        TermId::new(Kind::Local, FRESH_BLANKS + number)
+    }
+
+    /// Whether an id may be a subject: an IRI or a blank node.
+    ///
+    /// # Errors
+    /// If it is an id of another query.
+    pub fn is_node(&self, id: TermId) -> Result<bool> {
+        Ok(match id.kind() {
+            Some(Kind::Iri | Kind::Blank) => true,
+            Some(Kind::Local) => matches!(self.term(id)?, Term::NamedNode(_) | Term::BlankNode(_)),
+            _ => false,
+        })
+    }
+
+    /// Whether an id may be a predicate: an IRI.
+    ///
+    /// # Errors
+    /// If it is an id of another query.
+    pub fn is_iri(&self, id: TermId) -> Result<bool> {
+        Ok(match id.kind() {
+            Some(Kind::Iri) => true,
+            Some(Kind::Local) => matches!(self.term(id)?, Term::NamedNode(_)),
+            _ => false,
+        })
+    }
+
     /// The term of an id.
     ///
     /// # Errors
@@ -76,6 +121,11 @@ impl Terms {
     pub fn term(&self, id: TermId) -> Result<Term> {
         if id.kind() != Some(Kind::Local) {
             return Ok(self.snapshot.term(id)?);
+        }
+        if let Some(number) = id.payload().checked_sub(FRESH_BLANKS) {
+            let first = *self.first_fresh.get_or_init(rand::random::<u128>);
+            let id = first.wrapping_add(number.into());
+            return Ok(BlankNode::new_from_unique_id(id).into());
         }
         let local = self.local.read().unwrap_or_else(PoisonError::into_inner);
         match local.terms.get(id.payload() as usize) {

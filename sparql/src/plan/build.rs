@@ -8,8 +8,10 @@ use crate::error::Result;
 use crate::exec::batch::Batch;
 use crate::exec::bind_join::{BindJoin, Feed};
 use crate::exec::compatible_join::CompatibleJoin;
+use crate::exec::construct::Construct;
 use crate::exec::control::Control;
 use crate::exec::cross_join::CrossJoin;
+use crate::exec::describe::Describe;
 use crate::exec::distinct::{Adjacent, Distinct};
 use crate::exec::exists::{Marks, Probe};
 use crate::exec::extend::{Computation, Extend};
@@ -262,6 +264,18 @@ impl Node {
             Operation::Adjacent { input } => Box::new(Adjacent::new(
                 input.operator(execution)?,
                 self.variables.len(),
+            )),
+            Operation::Construct { input, template } => Box::new(Construct::new(
+                input.input(execution)?,
+                template.clone(),
+                &execution.terms,
+                control(),
+            )),
+            Operation::Describe { input, named } => Box::new(Describe::new(
+                input.input(execution)?,
+                named,
+                execution.terms.snapshot().clone(),
+                control(),
             )),
             Operation::Slice {
                 input,

@@ -208,6 +208,18 @@ impl Explainer<'_> {
             Operation::Adjacent { input } => {
                 ("Distinct (of equal neighbours)".to_owned(), vec![&**input])
             }
+            Operation::Construct { input, template } => (
+                format!("Construct {} triples", template.len()),
+                vec![&**input],
+            ),
+            Operation::Describe { input, named } => (
+                format!(
+                    "Describe {} named resources and {}",
+                    named.len(),
+                    self.names(&input.variables)
+                ),
+                vec![&**input],
+            ),
             Operation::Slice {
                 input,
                 offset,

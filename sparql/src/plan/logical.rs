@@ -10,6 +10,7 @@
 //! certainly bind: where that is not known beforehand, it is decided row by row.
 
 use super::automaton::Automaton;
+use super::template::Template;
 use crate::expr::Expr;
 use hashbrown::HashMap;
 use oxrdf::{NamedNode, Term, Variable};
@@ -568,6 +569,22 @@ pub enum Form {
     },
     /// Whether there is a row.
     Ask,
+    /// A graph: the triples of a template, once for each row.
+    Construct {
+        /// What triples are made of.
+        template: Template,
+        /// What the plan calls the subject, the predicate and the object.
+        columns: [VariableId; 3],
+    },
+    /// A graph: what the default graph says of resources.
+    Describe {
+        /// Resources that the query names.
+        named: Vec<NamedNode>,
+        /// Those of each row.
+        variables: Vec<VariableId>,
+        /// What the plan calls the subject, the predicate and the object.
+        columns: [VariableId; 3],
+    },
 }
 
 /// A whole query.

@@ -54,10 +54,66 @@ impl LogicalQuery {
                     root,
                 })
             }
-            spargebra::Query::Construct { .. } => Err(QueryError::unsupported("CONSTRUCT")),
-            spargebra::Query::Describe { .. } => Err(QueryError::unsupported("DESCRIBE")),
+            spargebra::Query::Construct {
+                template, pattern, ..
+            } => {
+                let root = lowering.modifiers(pattern)?;
+                let template = lowering.template(template);
+                let columns = lowering.graph_columns();
+                Ok(Self {
+                    variables: lowering.variables,
+                    form: Form::Construct { template, columns },
+                    root,
+                })
+            }
+            spargebra::Query::Describe { pattern, .. } => {
+                let root = lowering.modifiers(pattern)?;
+                let names = projected(pattern)?;
+                let variables = names.iter().map(|name| lowering.named(name)).collect();
+                let columns = lowering.graph_columns();
+                Ok(Self {
+                    variables: lowering.variables,
+                    form: Form::Describe {
+                        named: described(pattern, &names),
+                        variables,
+                        columns,
+                    },
+                    root,
+                })
+            }
         }
     }
+}
+
+/// The IRIs that a DESCRIBE names. The parser makes a selected expression of each, under a name of its own: 128 random
+/// bits as hexadecimal digits. But they are described where there is no solution, too.
+fn described(pattern: &GraphPattern, selected: &[Variable]) -> Vec<NamedNode> {
+    let mut pattern = pattern;
+    while let GraphPattern::Slice { inner, .. }
+    | GraphPattern::Distinct { inner }
+    | GraphPattern::Reduced { inner }
+    | GraphPattern::Project { inner, .. } = pattern
+    {
+        pattern = inner;
+    }
+    let is_generated = |variable: &Variable| {
+        let name = variable.as_str();
+        (24..=32).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_hexdigit())
+    };
+    let mut nodes = Vec::new();
+    while let GraphPattern::Extend {
+        inner,
+        variable,
+        expression: Expression::NamedNode(node),
+    } = pattern
+        && selected.contains(variable)
+        && is_generated(variable)
+    {
+        nodes.push(node.clone());
+        pattern = inner;
+    }
+    nodes.reverse();
+    nodes
 }
 
 /// The variables that a SELECT gives.
@@ -140,6 +196,11 @@ impl Lowering {
         let next = self.variables.len() as u32;
         self.variables
             .number(VariableName::Inner(name.to_owned(), next))
+    }
+
+    /// The columns of a graph.
+    fn graph_columns(&mut self) -> [VariableId; 3] {
+        ["subject", "predicate", "object"].map(|name| self.fresh(name))
     }
 
     /// Lowers what stands inside of EXISTS, where the row around binds `outer`; gives the variables that were met, too.

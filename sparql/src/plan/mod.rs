@@ -2,7 +2,7 @@
 //!
 //! [`logical`] is the algebra with its names resolved; `lower` makes it and refuses what is not supported; [`cardinality`] asks the snapshot how many rows
 //! each pattern has; [`join_order`] chooses how they are joined among the [ways](way) that there are, by their [`cost`];
-//! [`physical`], [`layout`], `members`, `group_join`, `path`, `triple_term` and `operators` make a tree of nodes of that, which
+//! [`form`], [`physical`], [`layout`], `members`, `group_join`, `path`, `triple_term` and `operators` make a tree of nodes of that, which
 //! [`parallel`] divides among threads; [`build`] makes operators of the nodes; [`explain`] prints the tree.
 
 pub mod automaton;
@@ -10,6 +10,7 @@ pub mod build;
 pub mod cardinality;
 pub mod cost;
 pub mod explain;
+pub mod form;
 mod group_join;
 pub mod join_order;
 pub mod layout;
@@ -22,6 +23,7 @@ pub mod parallel;
 mod path;
 pub mod physical;
 pub mod seed;
+pub mod template;
 mod triple_term;
 pub mod way;
 

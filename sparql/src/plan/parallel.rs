@@ -58,6 +58,8 @@ impl Divider {
             | Operation::Project { input, .. }
             | Operation::Attach { input, .. }
             | Operation::Marks { input, .. }
+            | Operation::Construct { input, .. }
+            | Operation::Describe { input, .. }
             | Operation::HashJoin { left: input, .. }
             | Operation::CompatibleJoin { left: input, .. }
             | Operation::BindJoin { left: input, .. }
@@ -95,6 +97,7 @@ fn divisible_scan(node: &mut Node) -> Option<(&mut ScanNode, f64)> {
         | Operation::Project { input, .. }
         | Operation::Attach { input, .. }
         | Operation::Marks { input, .. }
+        | Operation::Construct { input, .. }
         | Operation::LookupJoin { outer: input, .. }
         | Operation::BindJoin { left: input, .. }
         | Operation::CrossJoin { left: input, .. } => divisible_scan(input),

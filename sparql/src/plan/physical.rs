@@ -15,6 +15,7 @@ use super::logical::{
 use super::seed::Seed;
 use crate::error::Result;
 use crate::exec::compatible_join::{JoinKind, MergedSource};
+use crate::exec::construct::Instances;
 use crate::exec::lookup_join::Lookup;
 use crate::exec::merge_join::JoinColumns;
 use crate::exec::pairs::Source;
@@ -236,6 +237,20 @@ pub enum Operation {
         threads: usize,
         /// How many parts of the scan, at most.
         parts: usize,
+    },
+    /// Makes triples of a template.
+    Construct {
+        /// The rows.
+        input: Box<Node>,
+        /// The template.
+        template: Instances,
+    },
+    /// Describes resources.
+    Describe {
+        /// The rows, whose every column has resources.
+        input: Box<Node>,
+        /// Resources that are described in any case.
+        named: Vec<TermId>,
     },
     /// A range of the rows.
     Slice {
@@ -626,7 +641,7 @@ pub(crate) fn project(input: Node, variables: &[VariableId]) -> Node {
     }
 }
 
-fn distinct(input: Node) -> Node {
+pub(super) fn distinct(input: Node) -> Node {
     if matches!(input.operation, Operation::Empty { .. }) {
         return input;
     }

@@ -1,12 +1,14 @@
-//! Results as text: TSV, CSV, JSON, XML, and a table for people.
+//! Results as text: TSV, CSV, JSON, XML, and a table for people; for graphs the syntaxes of RDF.
 //!
-//! TSV, CSV and JSON are written straight from ids ([`cells`]): each term is looked up and put into its final form once
-//! for many rows. What they write is, byte for byte, what the `sparesults` crate writes, and a test compares the
-//! two. XML goes through that crate.
+//! TSV, CSV, JSON and N-Triples are written straight from ids ([`cells`]): each term is looked up and put into its final form once
+//! for many rows. What they write is, byte for byte, what the `sparesults` and `oxttl` crates write, and
+//! tests compare the two. XML goes through `sparesults`, the other syntaxes of RDF ([`graph`]) through `oxrdfio`.
 
 pub mod cells;
 pub mod csv;
+pub mod graph;
 pub mod json;
+pub mod ntriples;
 pub mod table;
 pub mod tsv;
 
@@ -30,11 +32,35 @@ pub enum ResultFormat {
     Json,
     /// SPARQL Query Results XML.
     Xml,
+    /// N-Triples.
+    NTriples,
+    /// N-Quads; all quads are in the default graph.
+    NQuads,
+    /// Turtle.
+    Turtle,
+    /// `TriG`; all quads are in the default graph.
+    TriG,
+    /// RDF/XML.
+    RdfXml,
+    /// JSON-LD.
+    JsonLd,
 }
 
 impl ResultFormat {
     /// Every format.
-    pub const ALL: [Self; 5] = [Self::Table, Self::Tsv, Self::Csv, Self::Json, Self::Xml];
+    pub const ALL: [Self; 11] = [
+        Self::Table,
+        Self::Tsv,
+        Self::Csv,
+        Self::Json,
+        Self::Xml,
+        Self::NTriples,
+        Self::NQuads,
+        Self::Turtle,
+        Self::TriG,
+        Self::RdfXml,
+        Self::JsonLd,
+    ];
 
     /// The name, as options call it.
     pub fn name(self) -> &'static str {
@@ -44,7 +70,26 @@ impl ResultFormat {
             Self::Csv => "csv",
             Self::Json => "json",
             Self::Xml => "xml",
+            Self::NTriples => "nt",
+            Self::NQuads => "nq",
+            Self::Turtle => "ttl",
+            Self::TriG => "trig",
+            Self::RdfXml => "rdfxml",
+            Self::JsonLd => "jsonld",
         }
+    }
+
+    /// Whether it holds the graph of a CONSTRUCT or a DESCRIBE; the others hold the rows of a SELECT or the answer of an ASK.
+    pub fn is_for_graphs(self) -> bool {
+        matches!(
+            self,
+            Self::NTriples | Self::NQuads | Self::Turtle | Self::TriG | Self::RdfXml | Self::JsonLd
+        )
+    }
+
+    /// The error of results that the format does not hold.
+    fn mismatch(self) -> QueryError {
+        QueryError::ResultFormat { format: self }
     }
 }
 
@@ -60,18 +105,20 @@ impl FromStr for ResultFormat {
 }
 
 impl QueryResults {
-    /// Writes all results; gives the number of rows (1 for an ASK). The writer is given big blocks and needs no buffer of
+    /// Writes all results; gives the number of rows (1 for an ASK) or triples. The writer is given big blocks and needs no buffer of
     /// its own; it is not flushed.
     ///
     /// # Errors
-    /// [`QueryError::Write`] if the writer refuses; otherwise what reading the rows gives.
+    /// [`QueryError::Write`] if the writer refuses; [`QueryError::ResultFormat`] if the format is not for such results;
+    /// otherwise what reading the rows gives.
     pub fn write(self, format: ResultFormat, mut writer: impl Write) -> Result<u64> {
         match self {
             Self::Boolean(value) => {
-                write_boolean(value, format, &mut writer).map_err(QueryError::Write)?;
+                write_boolean(value, format, &mut writer)?;
                 Ok(1)
             }
             Self::Solutions(solutions) => solutions.write(format, writer),
+            Self::Graph(triples) => triples.write(format, writer),
         }
     }
 }
@@ -80,7 +127,8 @@ impl Solutions {
     /// Writes all rows that were not read yet; gives their number.
     ///
     /// # Errors
-    /// [`QueryError::Write`] if the writer refuses; otherwise what reading the rows gives.
+    /// [`QueryError::Write`] if the writer refuses; [`QueryError::ResultFormat`] if the format is for graphs; otherwise
+    /// what reading the rows gives.
     pub fn write(self, format: ResultFormat, mut writer: impl Write) -> Result<u64> {
         match format {
             ResultFormat::Tsv => write_rows(self, tsv::Tsv, &mut writer),
@@ -88,23 +136,23 @@ impl Solutions {
             ResultFormat::Json => write_rows(self, json::Json::default(), &mut writer),
             ResultFormat::Xml => write_by_terms(self, QueryResultsFormat::Xml, &mut writer),
             ResultFormat::Table => table::write(self, &mut writer),
+            format => Err(format.mismatch()),
         }
     }
 }
 
-fn write_boolean(
-    value: bool,
-    format: ResultFormat,
-    writer: &mut impl Write,
-) -> std::io::Result<()> {
+fn write_boolean(value: bool, format: ResultFormat, writer: &mut impl Write) -> Result<()> {
     let format = match format {
-        ResultFormat::Table => return writeln!(writer, "{value}"),
+        ResultFormat::Table => return writeln!(writer, "{value}").map_err(QueryError::Write),
         ResultFormat::Tsv => QueryResultsFormat::Tsv,
         ResultFormat::Csv => QueryResultsFormat::Csv,
         ResultFormat::Json => QueryResultsFormat::Json,
         ResultFormat::Xml => QueryResultsFormat::Xml,
+        format => return Err(format.mismatch()),
     };
-    QueryResultsSerializer::from_format(format).serialize_boolean_to_writer(writer, value)?;
+    QueryResultsSerializer::from_format(format)
+        .serialize_boolean_to_writer(writer, value)
+        .map_err(QueryError::Write)?;
     Ok(())
 }
 

@@ -4,9 +4,12 @@
 
 pub mod queries;
 
-use oxrdf::{Dataset, GraphName, NamedOrBlankNode, Quad, Term};
+use oxrdf::dataset::CanonicalizationAlgorithm;
+use oxrdf::{Dataset, Graph, GraphName, NamedOrBlankNode, Quad, Term};
 use quadrille_sparql::{Query, QueryOptions, QueryResults};
 use quadrille_store::{Snapshot, Store, TermId};
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// A store in memory with the quads of an N-Quads text.
 pub fn store(nquads: &str) -> Store {
@@ -60,6 +63,9 @@ pub fn try_rows(
             QueryResults::Solutions(solutions) => solutions
                 .map(|solution| Ok(line(solution?.values())))
                 .collect::<quadrille_sparql::Result<_>>()?,
+            QueryResults::Graph(triples) => triples
+                .map(|triple| Ok(triple?.to_string()))
+                .collect::<quadrille_sparql::Result<_>>()?,
         },
     )
 }
@@ -70,6 +76,109 @@ pub fn rows(snapshot: &Snapshot, query: &str, options: &QueryOptions) -> Vec<Str
         try_rows(snapshot, query, options).unwrap_or_else(|error| panic!("{query}: {error}"));
     rows.sort();
     rows
+}
+
+/// The graph that the engine answers; panics if it has a triple twice.
+pub fn graph(snapshot: &Snapshot, query: &str, options: &QueryOptions) -> Graph {
+    let results = Query::parse(query, None)
+        .and_then(|query| query.execute(snapshot, options))
+        .unwrap_or_else(|error| panic!("{query}: {error}"));
+    let QueryResults::Graph(triples) = results else {
+        panic!("{query}: no graph");
+    };
+    let mut graph = Graph::new();
+    for triple in triples {
+        let triple = triple.unwrap_or_else(|error| panic!("{query}: {error}"));
+        assert!(graph.insert(&triple), "{query}: {triple} comes twice");
+    }
+    graph
+}
+
+/// A graph as sorted lines, with names for its blank nodes that do not depend on how they were called.
+pub fn canonical(mut graph: Graph) -> Vec<String> {
+    graph.canonicalize(CanonicalizationAlgorithm::Unstable);
+    let mut lines: Vec<String> = graph.iter().map(|triple| triple.to_string()).collect();
+    lines.sort();
+    lines
+}
+
+/// A graph as sorted lines, where each blank node that is not one of the store is called by what is said of it, what is said
+/// of its neighbours, and so on for a few steps. Unlike [`canonical`] this takes no long time where many nodes are alike.
+pub fn coloured(graph: &Graph) -> Vec<String> {
+    const STEPS: usize = 4;
+    let is_stored = |label: &str| {
+        label
+            .strip_prefix('b')
+            .is_some_and(|number| number.len() < 20 && number.bytes().all(|b| b.is_ascii_digit()))
+    };
+    let mut colours: HashMap<String, u64> = HashMap::new();
+    let show = |term: &Term, colours: &HashMap<String, u64>| -> String {
+        let mut text = term.to_string();
+        let labels: Vec<&str> = text
+            .match_indices("_:")
+            .map(|(at, _)| &text[at..])
+            .collect();
+        let labels: Vec<String> = labels
+            .into_iter()
+            .map(|rest| rest.split([' ', ')']).next().unwrap_or(rest).to_owned())
+            .filter(|label| !is_stored(&label[2..]))
+            .collect();
+        for label in labels {
+            let colour = colours.get(&label).copied().unwrap_or(0);
+            text = text.replace(&label, &format!("_:colour{colour}"));
+        }
+        text
+    };
+    let lines = |colours: &HashMap<String, u64>| -> Vec<[String; 3]> {
+        graph
+            .iter()
+            .map(|triple| {
+                let (subject, object) = (triple.subject.into_owned(), triple.object.into_owned());
+                [
+                    show(&subject.into(), colours),
+                    triple.predicate.to_string(),
+                    show(&object, colours),
+                ]
+            })
+            .collect()
+    };
+    for _ in 0..STEPS {
+        let mut said: HashMap<String, Vec<String>> = HashMap::new();
+        for (triple, line) in graph.iter().zip(lines(&colours)) {
+            let (subject, object) = (triple.subject.to_string(), triple.object.to_string());
+            for (node, place) in [(&subject, "s"), (&object, "o")] {
+                if node.starts_with("_:") {
+                    let list = said.entry(node.clone()).or_default();
+                    list.push(format!("{place} {} {} {}", line[0], line[1], line[2]));
+                }
+            }
+        }
+        colours = said
+            .into_iter()
+            .map(|(node, mut said)| {
+                said.sort();
+                let mut hasher = DefaultHasher::new();
+                said.hash(&mut hasher);
+                (node, hasher.finish())
+            })
+            .collect();
+    }
+    let mut lines: Vec<String> = lines(&colours).iter().map(|line| line.join(" ")).collect();
+    lines.sort();
+    lines
+}
+
+/// The graph that the oracle answers.
+pub fn oracle_graph(dataset: &Dataset, query: &str) -> Graph {
+    let query = spargebra::SparqlParser::new()
+        .parse_query(query)
+        .expect("a query");
+    let evaluator = spareval::QueryEvaluator::new();
+    let results = evaluator.prepare(&query).execute(dataset);
+    let Ok(spareval::QueryResults::Graph(triples)) = results else {
+        panic!("no graph");
+    };
+    triples.map(|triple| triple.expect("a triple")).collect()
 }
 
 /// What the oracle answers, sorted.

@@ -6,7 +6,7 @@ use oxrdf::{BlankNode, GraphName, Literal, NamedNode, Quad, Term, Triple, vocab:
 use oxsdatatypes::{Decimal, Double, Float, Integer};
 use quadrille_store::Store;
 use sparesults::{QueryResultsFormat, QueryResultsParser, SliceQueryResultsParserOutput};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 
 const RS: &str = "http://www.w3.org/2001/sw/DataAccess/tests/result-set#";
@@ -24,8 +24,8 @@ pub enum Answer {
         /// Whether the sequence matters.
         is_ordered: bool,
     },
-    /// What a CONSTRUCT gives, which is not supported yet.
-    Graph,
+    /// Triples as rows.
+    Graph(Vec<Row>),
 }
 
 /// Whether a file's name ends so.
@@ -162,13 +162,15 @@ fn text_term(text: &str) -> Term {
 
 /// A result in the vocabulary of the tests.
 fn result_set(root: &Path, iri: &str) -> Result<Answer, String> {
-    let graph = Graph::new(triples(root, iri)?);
+    let triples = triples(root, iri)?;
+    let graph = Graph::new(triples.iter().cloned());
     let Some(set) = graph
         .subjects(RDF_TYPE, &format!("{RS}ResultSet"))
         .into_iter()
         .next()
     else {
-        return Ok(Answer::Graph);
+        let distinct: HashSet<Triple> = triples.into_iter().collect();
+        return Ok(Answer::Graph(rows_of_graph(distinct)));
     };
     if let Some(Term::Literal(value)) = graph.object(&set, &format!("{RS}boolean")) {
         return Ok(Answer::Boolean(matches!(value.value(), "true" | "1")));
@@ -204,6 +206,23 @@ fn result_set(root: &Path, iri: &str) -> Result<Answer, String> {
         rows: normalised(rows.into_iter().map(|(_, row)| row).collect(), false),
         is_ordered,
     })
+}
+
+/// Triples as rows.
+pub fn rows_of_graph(triples: impl IntoIterator<Item = Triple>) -> Vec<Row> {
+    let rows = triples
+        .into_iter()
+        .map(|triple| {
+            let terms: [Term; 3] = [
+                triple.subject.into(),
+                triple.predicate.into(),
+                triple.object,
+            ];
+            let names = ["subject", "predicate", "object"].map(str::to_owned);
+            names.into_iter().zip(terms).collect()
+        })
+        .collect();
+    normalised(rows, false)
 }
 
 /// Rows with terms in a form that tells values apart within a datatype.
@@ -304,6 +323,11 @@ impl Answer {
                         match_rows(&ours, &mut theirs, &Names::default())
                     };
                 (!same).then(|| format!("answers {rows:?}\n  expected {their_rows:?}"))
+            }
+            (Self::Graph(ours), Self::Graph(theirs)) => {
+                let same = ours.len() == theirs.len()
+                    && match_rows(ours, &mut theirs.clone(), &Names::default());
+                (!same).then(|| format!("the graph {ours:?}\n  expected {theirs:?}"))
             }
             _ => Some("another kind of answer".to_owned()),
         }
