@@ -26,6 +26,7 @@
 //! This crate knows snapshots of the store; it knows no files, and of RDF's syntaxes only how graphs are written.
 //! Reading order: [`query`], [`plan`], [`exec`], [`expr`], [`result`].
 
+pub mod dataset;
 pub mod error;
 pub mod exec;
 pub mod expr;
@@ -35,6 +36,7 @@ pub mod query;
 pub mod result;
 pub mod triples;
 
+pub use dataset::QueryDataset;
 pub use error::{QueryError, Result};
 pub use exec::batch::Batch;
 pub use exec::control::CancellationToken;

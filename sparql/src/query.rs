@@ -1,5 +1,6 @@
 //! The face of the engine: parse a query once, run it on snapshots, read its results.
 
+use crate::dataset::{QueryDataset, snapshot_for};
 use crate::error::{QueryError, Result};
 use crate::exec::batch::Batch;
 use crate::exec::control::{CancellationToken, Control};
@@ -92,6 +93,11 @@ pub struct QueryOptions {
     pub planner: PlannerOptions,
     /// Ends the query when what its joins, groups and sorts keep takes more than about so many bytes.
     pub memory: Option<u64>,
+    /// The graphs that the query asks, whatever its FROM says (SPARQL 1.1 Protocol, section 2.1.4).
+    pub dataset: Option<QueryDataset>,
+    /// Whether the default graph is the merge of the store's default graph and all named graphs, where neither `dataset`
+    /// nor the query say what it is.
+    pub union_default_graph: bool,
 }
 
 impl Default for QueryOptions {
@@ -103,6 +109,8 @@ impl Default for QueryOptions {
             threads: std::thread::available_parallelism().map_or(1, usize::from),
             planner: PlannerOptions::default(),
             memory: None,
+            dataset: None,
+            union_default_graph: false,
         }
     }
 }
@@ -137,6 +145,11 @@ impl PreparedQuery {
         )
     }
 
+    /// The graphs that FROM and FROM NAMED name.
+    pub fn dataset(&self) -> Option<&QueryDataset> {
+        self.query.dataset.as_ref()
+    }
+
     /// The variables of a SELECT's rows; none for other queries.
     pub fn variables(&self) -> &[Variable] {
         match &self.query.form {
@@ -160,7 +173,7 @@ impl PreparedQuery {
         let control = Arc::new(control);
         control.check()?;
         let execution = Execution {
-            terms: Arc::new(Terms::new(snapshot.clone())),
+            terms: Arc::new(Terms::new(self.seen(snapshot, options)?)),
             control: Arc::clone(&control),
             options: Arc::new(options.planner.clone()),
             variables: self.query.variables.len(),
@@ -208,6 +221,11 @@ impl PreparedQuery {
         plan_query(&planner, &self.query)
     }
 
+    /// A snapshot with the graphs that this query asks.
+    fn seen(&self, snapshot: &Snapshot, options: &QueryOptions) -> Result<Snapshot> {
+        snapshot_for(snapshot, self.query.dataset.as_ref(), options)
+    }
+
     /// How many of the patterns' rows are wanted at most.
     fn rows_wanted(&self) -> Option<u64> {
         match &self.query.form {
@@ -221,7 +239,7 @@ impl PreparedQuery {
     /// # Errors
     /// If the store cannot be read.
     pub fn explain(&self, snapshot: &Snapshot, options: &QueryOptions) -> Result<String> {
-        let terms = Arc::new(Terms::new(snapshot.clone()));
+        let terms = Arc::new(Terms::new(self.seen(snapshot, options)?));
         let root = self.divided_plan(&terms, options)?;
         Ok(explain(&self.query, &root))
     }

@@ -353,7 +353,6 @@ fn whatever_is_missing_is_named() {
     let snapshot = store(DATA).snapshot();
     let cases = [
         ("SELECT * { SERVICE <e:x> { ?s ?p ?o } }", "SERVICE"),
-        ("SELECT * FROM <e:g> { ?s ?p ?o }", "FROM"),
         (
             "SELECT * { ?s ?p ?o FILTER(<e:f>(?o)) }",
             "the function <e:f>",

@@ -8,7 +8,7 @@ mod manifest;
 mod results;
 
 use manifest::{Test, read_manifest};
-use quadrille_sparql::{Query, QueryError, QueryOptions, QueryResults};
+use quadrille_sparql::{PreparedQuery, Query, QueryError, QueryOptions, QueryResults};
 use quadrille_store::Store;
 use results::{Answer, expected, has_extension, load};
 use std::collections::BTreeMap;
@@ -132,7 +132,7 @@ fn run(root: &Path, test: &Test) -> Outcome {
     }
 }
 
-fn parse(root: &Path, test: &Test) -> quadrille_sparql::Result<quadrille_sparql::PreparedQuery> {
+fn parse(root: &Path, test: &Test) -> quadrille_sparql::Result<PreparedQuery> {
     let text = manifest::read(root, &test.query);
     // Some negative tests are not even UTF-8; they are read with replacements, which are no syntax either.
     Query::parse(&String::from_utf8_lossy(&text), Some(&test.query))
@@ -150,6 +150,11 @@ fn evaluate(root: &Path, test: &Test) -> Outcome {
         Err(QueryError::Unsupported { feature }) => return Outcome::Excluded(feature),
         Err(error) => return Outcome::Failed(error.to_string()),
     };
+    if test.data.is_empty()
+        && let Err(reason) = load_named(root, &store, &query)
+    {
+        return Outcome::Excluded(format!("data that cannot be read: {reason}"));
+    }
     let Some(result) = &test.result else {
         return Outcome::Excluded("no expected result".to_owned());
     };
@@ -174,6 +179,25 @@ fn evaluate(root: &Path, test: &Test) -> Outcome {
         Err(QueryError::Unsupported { feature }) => Outcome::Excluded(feature),
         Err(error) => Outcome::Failed(error.to_string()),
     }
+}
+
+/// Loads the documents that a query's FROM and FROM NAMED name, where the test has no data of its own: each is the graph that
+/// is called as it is.
+fn load_named(root: &Path, store: &Store, query: &PreparedQuery) -> Result<(), String> {
+    let Some(dataset) = query.dataset() else {
+        return Ok(());
+    };
+    let mut names: Vec<&str> = dataset
+        .default
+        .iter()
+        .chain(dataset.named.iter().flatten())
+        .map(|name| name.as_str())
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+        .into_iter()
+        .try_for_each(|name| load(root, store, name, Some(name)))
 }
 
 impl Answer {

@@ -30,6 +30,9 @@ pub struct Query {
     /// The base of relative IRIs in the query.
     #[arg(long, value_name = "IRI", value_parser = iri)]
     base: Option<String>,
+    /// The default graph is the merge of all graphs of the store, unless the query names graphs (FROM).
+    #[arg(long)]
+    union_default_graph: bool,
     /// Show the plan instead of running the query.
     #[arg(long)]
     explain: bool,
@@ -67,6 +70,7 @@ impl Query {
         let store = self.store.read()?;
         let mut options = QueryOptions {
             timeout: self.timeout,
+            union_default_graph: self.union_default_graph,
             ..QueryOptions::default()
         };
         if let Some(threads) = self.threads {

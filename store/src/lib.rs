@@ -30,6 +30,7 @@ pub use id::{Kind, TermId};
 pub use index::{ColumnMask, Columns, Cursor};
 pub use merge::Scan;
 pub use quad::{GraphSelector, Order, Pattern, Position, Quad};
+pub use snapshot::dataset::{Dataset, Graphs};
 pub use snapshot::{Snapshot, best_order};
 pub use store::{Mode, NewSegment, SegmentReservation, Store};
 pub use term::TermKey;

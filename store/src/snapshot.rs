@@ -8,6 +8,7 @@
 //! only quads that they do; so the number of rows in a range is the sum of inserts minus the sum of
 //! tombstones, exactly.
 
+pub mod dataset;
 pub mod terms;
 
 use crate::error::{Result, StoreError};
@@ -20,6 +21,7 @@ use crate::run::{Run, RunCursor};
 use crate::segment::Segment;
 use crate::statistics::Statistics;
 use crate::triple_table::TripleTable;
+use dataset::{Dataset, Graphs};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -32,6 +34,8 @@ const QUADS_ROWS: usize = 1024;
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     pub(crate) state: Arc<State>,
+    /// Which graphs are shown and how, if not the store's own.
+    pub(crate) dataset: Option<Arc<Dataset>>,
 }
 
 /// What a snapshot shares with its clones.
@@ -212,6 +216,7 @@ impl Snapshot {
         let mut layers = state.layers.clone();
         layers.push(Layer::Run(run));
         Self {
+            dataset: self.dataset.clone(),
             state: Arc::new(State {
                 storage: Arc::clone(&state.storage),
                 layers,
@@ -232,13 +237,21 @@ impl Snapshot {
     /// # Panics
     /// If the pattern's bound positions are not a prefix of the order ([`Pattern::prefix_in`]).
     pub fn scan(&self, pattern: &Pattern, order: Order, wanted: ColumnMask) -> Result<Scan> {
+        match &self.dataset {
+            None => self.scan_stored(pattern, order, wanted),
+            Some(dataset) => self.scan_in_dataset(dataset, pattern, order, wanted),
+        }
+    }
+
+    /// The rows of a pattern in the graphs as they are stored.
+    fn scan_stored(&self, pattern: &Pattern, order: Order, wanted: ColumnMask) -> Result<Scan> {
         let (prefix, length) = pattern
             .prefix_in(order)
             .expect("the bound positions are a prefix of the order");
         let prefix = &prefix[..length];
         let width = order.columns().len() - length;
         if width == 0 {
-            return Ok(Scan::bound(self.contains(&order.quad(prefix))?));
+            return Ok(Scan::bound(self.contains_stored(&order.quad(prefix))?));
         }
         let sources = self.sources(order, prefix, wanted)?;
         Ok(scan_of(sources, prefix, width, wanted))
@@ -262,7 +275,8 @@ impl Snapshot {
             .expect("the bound positions are a prefix of the order");
         let prefix = &prefix[..length];
         let width = order.columns().len() - length;
-        if width == 0 {
+        // What a dataset shows is not cut.
+        if width == 0 || self.dataset.is_some() {
             return Ok(vec![self.scan(pattern, order, wanted)?]);
         }
         let mut sources = self.sources(order, prefix, ColumnMask::ALL)?;
@@ -319,8 +333,16 @@ impl Snapshot {
         Ok(sources)
     }
 
-    /// How many quads match a pattern: exact, without a scan.
+    /// How many quads match a pattern: exact, and without a scan unless graphs are merged (see
+    /// [`Snapshot::count_at_most`]).
     pub fn count(&self, pattern: &Pattern) -> Result<u64> {
+        match &self.dataset {
+            None => self.count_stored(pattern),
+            Some(dataset) => self.count_in_dataset(dataset, pattern),
+        }
+    }
+
+    fn count_stored(&self, pattern: &Pattern) -> Result<u64> {
         let order = best_order(pattern, None).expect("every pattern has an order");
         let (prefix, length) = pattern
             .prefix_in(order)
@@ -342,6 +364,13 @@ impl Snapshot {
 
     /// Whether a quad is in the store.
     pub fn contains(&self, quad: &Quad) -> Result<bool> {
+        match &self.dataset {
+            None => self.contains_stored(quad),
+            Some(dataset) => self.contains_in_dataset(dataset, quad),
+        }
+    }
+
+    fn contains_stored(&self, quad: &Quad) -> Result<bool> {
         let order = if quad.graph == TermId::DEFAULT_GRAPH {
             Order::Spo
         } else {
@@ -418,6 +447,11 @@ impl Snapshot {
 
     /// The names of the graphs that have a quad, ascending by id. One seek for each graph.
     pub fn named_graphs(&self) -> Result<Vec<TermId>> {
+        if let Some(dataset) = &self.dataset
+            && let Graphs::Some(graphs) = dataset.named()
+        {
+            return self.named_graphs_in(graphs);
+        }
         let pattern = Pattern {
             subject: None,
             predicate: None,
@@ -529,7 +563,10 @@ impl Quads {
                 object: None,
                 graph,
             };
-            self.scan = Some((order, self.snapshot.scan(&pattern, order, ColumnMask::ALL)?));
+            let scan = self
+                .snapshot
+                .scan_stored(&pattern, order, ColumnMask::ALL)?;
+            self.scan = Some((order, scan));
         }
     }
 }

@@ -497,6 +497,7 @@ fn open_current(
         triple_tables.push(table);
     }
     let snapshot = Snapshot {
+        dataset: None,
         state: Arc::new(State {
             storage: Arc::clone(storage),
             layers,

@@ -190,6 +190,33 @@ fn graphs_have_the_syntaxes_of_rdf() {
 }
 
 #[test]
+fn the_default_graph_may_be_the_union_of_all() {
+    let scratch = Scratch::new();
+    scratch.write(
+        "quads.nq",
+        "<e:a> <e:p> <e:b> .\n<e:a> <e:p> <e:b> <e:g> .\n<e:a> <e:p> <e:c> <e:g> .\n",
+    );
+    scratch
+        .run(&["load", "--store", "s", "quads.nq"])
+        .succeeds();
+    let rows = |more: &[&str], query: &str| {
+        let arguments = [&["query", "--store", "s"], more, &[query]].concat();
+        scratch
+            .run(&arguments)
+            .succeeds_silently()
+            .out
+            .lines()
+            .count()
+            - 1
+    };
+    let union = ["--union-default-graph"];
+    assert_eq!(rows(&[], "SELECT * { ?s ?p ?o }"), 1);
+    assert_eq!(rows(&union, "SELECT * { ?s ?p ?o }"), 2);
+    assert_eq!(rows(&union, "SELECT * FROM <e:none> { ?s ?p ?o }"), 0);
+    assert_eq!(rows(&[], "SELECT * FROM <e:g> { ?s ?p ?o }"), 2);
+}
+
+#[test]
 fn a_query_may_come_from_a_file_and_have_a_base() {
     let scratch = with_terms();
     scratch.write("query.rq", "# why not\nSELECT ?o { <b> <p> ?o }\n");

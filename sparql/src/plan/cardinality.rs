@@ -31,7 +31,7 @@ pub struct CountedPattern {
     pub pattern: Pattern,
     /// Its variables by place.
     pub slots: [Option<VariableId>; 4],
-    /// How many quads match it, exactly.
+    /// How many quads match it: exactly, but at most where graphs are merged (then 0 is exact, too).
     pub rows: u64,
     /// How many rows it is expected to have: fewer if a variable occurs in two places.
     pub expected: f64,
@@ -71,7 +71,7 @@ pub fn count_patterns(
         {
             continue;
         }
-        let rows = snapshot.count(&ids)?;
+        let rows = snapshot.count_at_most(&ids)?;
         if rows == 0 {
             return Ok(Counted::Empty(format!(
                 "pattern {} has no match",
@@ -86,7 +86,10 @@ pub fn count_patterns(
             none => none.insert(snapshot.statistics()?),
         };
         let source = Arc::clone(pattern);
-        counted.push(estimate(number, source, ids, slots, rows, statistics));
+        let in_named = snapshot.has_named_in_default();
+        counted.push(estimate(
+            number, source, ids, slots, rows, statistics, in_named,
+        ));
     }
     Ok(Counted::Patterns(counted))
 }
@@ -167,10 +170,11 @@ fn estimate(
     slots: [Option<VariableId>; 4],
     rows: u64,
     statistics: &Arc<Statistics>,
+    has_named_in_default: bool,
 ) -> CountedPattern {
     let graph = match pattern.graph {
-        GraphSelector::Default => &statistics.default_graph,
-        GraphSelector::Named(_) | GraphSelector::AnyNamed => &statistics.named_graphs,
+        GraphSelector::Default if !has_named_in_default => &statistics.default_graph,
+        _ => &statistics.named_graphs,
     };
     let all = rows as f64;
     let mut distinct = POSITIONS.map(|position| {

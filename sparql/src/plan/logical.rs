@@ -11,6 +11,7 @@
 
 use super::automaton::Automaton;
 use super::template::Template;
+use crate::dataset::QueryDataset;
 use crate::expr::Expr;
 use hashbrown::HashMap;
 use oxrdf::{NamedNode, Term, Variable};
@@ -592,6 +593,8 @@ pub enum Form {
 pub struct LogicalQuery {
     /// Its variables.
     pub variables: Variables,
+    /// The graphs that it names.
+    pub dataset: Option<QueryDataset>,
     /// What it gives.
     pub form: Form,
     /// How.

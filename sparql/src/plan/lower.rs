@@ -12,6 +12,7 @@ use super::logical::{
     Conjunction, Form, Group, Logical, LogicalQuery, PathPattern, PatternGraph, PatternTerm,
     QuadPattern, TripleTermPattern, VariableId, VariableName, VariableSet, Variables,
 };
+use crate::dataset::QueryDataset;
 use crate::error::{QueryError, Result};
 use crate::expr::{Compilation, Expr};
 use crate::nesting::{GROUP_DEPTH_MAX, PATTERNS_MAX};
@@ -27,9 +28,7 @@ impl LogicalQuery {
     /// # Errors
     /// [`QueryError::Unsupported`] for whatever this engine does not do.
     pub fn new(query: &spargebra::Query) -> Result<Self> {
-        if query.dataset().is_some() {
-            return Err(QueryError::unsupported("FROM"));
-        }
+        let dataset = query.dataset().map(QueryDataset::from);
         let mut lowering = Lowering::new(
             query
                 .base_iri()
@@ -42,6 +41,7 @@ impl LogicalQuery {
                 let variables = names.iter().map(|name| lowering.named(name)).collect();
                 Ok(Self {
                     variables: lowering.variables,
+                    dataset,
                     form: Form::Select { names, variables },
                     root,
                 })
@@ -50,6 +50,7 @@ impl LogicalQuery {
                 let root = lowering.modifiers(pattern)?;
                 Ok(Self {
                     variables: lowering.variables,
+                    dataset,
                     form: Form::Ask,
                     root,
                 })
@@ -62,6 +63,7 @@ impl LogicalQuery {
                 let columns = lowering.graph_columns();
                 Ok(Self {
                     variables: lowering.variables,
+                    dataset,
                     form: Form::Construct { template, columns },
                     root,
                 })
@@ -73,6 +75,7 @@ impl LogicalQuery {
                 let columns = lowering.graph_columns();
                 Ok(Self {
                     variables: lowering.variables,
+                    dataset,
                     form: Form::Describe {
                         named: described(pattern, &names),
                         variables,

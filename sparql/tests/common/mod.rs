@@ -202,7 +202,7 @@ pub fn oracle_rows(dataset: &Dataset, query: &str) -> Vec<String> {
     rows
 }
 
-fn line(values: &[Option<Term>]) -> String {
+pub fn line(values: &[Option<Term>]) -> String {
     values
         .iter()
         .map(|value| {
