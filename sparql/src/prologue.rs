@@ -89,7 +89,16 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_is_left_out() {
-        for query in ["", "PREFIX", "PREFIX x", "BASE <", "VERSION 1", "PREFIX x: y", "#", "ASK {}"] {
+        for query in [
+            "",
+            "PREFIX",
+            "PREFIX x",
+            "BASE <",
+            "VERSION 1",
+            "PREFIX x: y",
+            "#",
+            "ASK {}",
+        ] {
             assert!(prefixes(query, None).is_empty(), "{query}");
         }
         let relative = prefixes("PREFIX x: <y#> ASK {}", Some("http://e/"));

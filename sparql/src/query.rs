@@ -16,6 +16,7 @@ use crate::plan::logical::{Form, Group, Logical, LogicalQuery};
 use crate::plan::parallel::divide;
 use crate::plan::physical::{Node, Planner};
 use crate::plan::seed::Seed;
+use crate::prologue::prefixes;
 use crate::triples::Triples;
 use oxrdf::{Term, Variable};
 use quadrille_store::{Snapshot, TermId};
@@ -63,7 +64,9 @@ impl Query {
                     reason: error.to_string(),
                 })?;
         }
-        Self::prepare(&parser.parse_query(text)?)
+        let mut prepared = Self::prepare(&parser.parse_query(text)?)?;
+        prepared.prefixes = prefixes(text, base).into();
+        Ok(prepared)
     }
 
     /// Prepares a query that was parsed, or built, elsewhere.
@@ -73,6 +76,7 @@ impl Query {
     pub fn prepare(query: &spargebra::Query) -> Result<PreparedQuery> {
         Ok(PreparedQuery {
             query: Arc::new(LogicalQuery::new(query)?),
+            prefixes: Arc::new([]),
         })
     }
 }
@@ -119,6 +123,7 @@ impl Default for QueryOptions {
 #[derive(Clone, Debug)]
 pub struct PreparedQuery {
     query: Arc<LogicalQuery>,
+    prefixes: Arc<[(String, String)]>,
 }
 
 /// What a query gives.
@@ -143,6 +148,11 @@ impl PreparedQuery {
             self.query.form,
             Form::Construct { .. } | Form::Describe { .. }
         )
+    }
+
+    /// The prefixes that the query's text declares, names without the colon and IRIs; for showing results.
+    pub fn prefixes(&self) -> &[(String, String)] {
+        &self.prefixes
     }
 
     /// The graphs that FROM and FROM NAMED name.

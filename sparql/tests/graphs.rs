@@ -6,6 +6,7 @@ use common::queries::{LITERALS, PREDICATES, PROLOGUE, SUBJECTS, group, random_st
 use common::{Random, canonical, coloured, dataset, graph, oracle_graph, rows, store, try_rows};
 use oxrdf::{Graph, Triple};
 use quadrille_sparql::{Query, QueryError, QueryOptions, QueryResults, ResultFormat};
+use std::fmt::Write;
 
 const DATA: &str = r#"
 <e:a> <e:knows> <e:b> .
@@ -320,7 +321,7 @@ fn template(random: &mut Random) -> String {
             3 => format!("<<( {} <e:q> {} )>>", variable(random), variable(random)),
             _ => variable(random).to_owned(),
         };
-        text.push_str(&format!("{subject} {predicate} {object} . "));
+        write!(text, "{subject} {predicate} {object} . ").expect("memory");
     }
     text
 }

@@ -8,6 +8,7 @@ mod manifest;
 mod results;
 
 use manifest::{Test, read_manifest};
+use oxrdf::NamedNode;
 use quadrille_sparql::{PreparedQuery, Query, QueryError, QueryOptions, QueryResults};
 use quadrille_store::Store;
 use results::{Answer, expected, has_extension, load};
@@ -191,7 +192,7 @@ fn load_named(root: &Path, store: &Store, query: &PreparedQuery) -> Result<(), S
         .default
         .iter()
         .chain(dataset.named.iter().flatten())
-        .map(|name| name.as_str())
+        .map(NamedNode::as_str)
         .collect();
     names.sort_unstable();
     names.dedup();

@@ -2,7 +2,10 @@
 
 use super::{Failure, StoreArgument, iri, say};
 use clap::Args;
-use quadrille::sparql::{Query as SparqlQuery, QueryError, QueryOptions, ResultFormat};
+use quadrille::Snapshot;
+use quadrille::sparql::{
+    PreparedQuery, Query as SparqlQuery, QueryError, QueryOptions, ResultFormat, Style,
+};
 use std::fs;
 use std::io::{IsTerminal, Write, stdout};
 use std::path::PathBuf;
@@ -100,7 +103,12 @@ impl Query {
         };
         let began = Instant::now();
         let results = query.execute(&snapshot, &options)?;
-        match results.write(format, &mut output) {
+        let style = Style {
+            prefixes: prefixes(&query, &snapshot),
+            is_coloured: terminal
+                && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
+        };
+        match results.write_styled(format, &style, &mut output) {
             Ok(rows) if format == ResultFormat::Table && terminal => {
                 let seconds = began.elapsed().as_secs_f64();
                 say(format_args!("{rows} row(s) in {seconds:.3} s"));
@@ -116,4 +124,15 @@ impl Query {
         output.flush()?;
         Ok(())
     }
+}
+
+/// The prefixes of the query, and for a table, which does not declare them, those that loads met, too; the first with a name
+/// counts.
+fn prefixes(query: &PreparedQuery, snapshot: &Snapshot) -> Vec<(String, String)> {
+    if query.is_graph() {
+        return query.prefixes().to_vec();
+    }
+    let remembered = snapshot.prefixes().iter();
+    let remembered = remembered.map(|(name, iri)| (name.clone(), iri.clone()));
+    query.prefixes().iter().cloned().chain(remembered).collect()
 }

@@ -190,6 +190,35 @@ fn graphs_have_the_syntaxes_of_rdf() {
 }
 
 #[test]
+fn prefixes_shorten_tables_and_turtle() {
+    let scratch = with_terms();
+    // Those of the query come first; loads remember others.
+    let table = results(
+        &scratch,
+        "table",
+        "SELECT ?s ?o { ?s <http://example.org/q> ?o }",
+    );
+    assert!(table.contains("\n:b  "), "{table}");
+    let query = "PREFIX e: <http://example.org/> SELECT ?o { e:a e:p ?o }";
+    let table = results(&scratch, "table", query);
+    for cell in [
+        "\ne:iri\n",
+        "\"x\"^^e:type",
+        "\"2020-02-29\"^^xsd:date",
+        "<<( e:s e:p \"triple\" )>>",
+    ] {
+        assert!(table.contains(cell), "{cell} in {table}");
+    }
+    let query = "PREFIX e: <http://example.org/> CONSTRUCT { ?s e:is ?o } { ?s e:q ?o }";
+    let turtle = results(&scratch, "ttl", query);
+    assert!(
+        turtle.contains("@prefix e:") && turtle.contains("e:b e:is \"another\""),
+        "{turtle}"
+    );
+    assert!(!turtle.contains("xsd:"), "{turtle}");
+}
+
+#[test]
 fn the_default_graph_may_be_the_union_of_all() {
     let scratch = Scratch::new();
     scratch.write(

@@ -121,21 +121,20 @@ impl Operator for Describe {
         output.clear();
         while output.rows() < self.control.batch_rows() {
             self.control.check()?;
-            let (node, mut scan) = match self.current.take() {
-                Some(current) => current,
-                None => {
-                    let Some(node) = self.next_node()? else {
-                        break;
-                    };
-                    let pattern = Pattern {
-                        subject: Some(node),
-                        predicate: None,
-                        object: None,
-                        graph: GraphSelector::Default,
-                    };
-                    let scan = self.snapshot.scan(&pattern, Order::Spo, ColumnMask::ALL)?;
-                    (node, scan)
-                }
+            let (node, mut scan) = if let Some(current) = self.current.take() {
+                current
+            } else {
+                let Some(node) = self.next_node()? else {
+                    break;
+                };
+                let pattern = Pattern {
+                    subject: Some(node),
+                    predicate: None,
+                    object: None,
+                    graph: GraphSelector::Default,
+                };
+                let scan = self.snapshot.scan(&pattern, Order::Spo, ColumnMask::ALL)?;
+                (node, scan)
             };
             let most = self.control.batch_rows() - output.rows();
             if self.describe(node, &mut scan, output, most)? > 0 {

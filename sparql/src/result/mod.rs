@@ -9,11 +9,14 @@ pub mod csv;
 pub mod graph;
 pub mod json;
 pub mod ntriples;
+mod style;
 pub mod table;
 pub mod tsv;
 
 use crate::error::{QueryError, Result};
 use crate::query::{QueryResults, Solutions};
+pub use style::Style;
+
 use cells::write_rows;
 use sparesults::{QueryResultsFormat, QueryResultsSerializer};
 use std::io::Write;
@@ -111,14 +114,30 @@ impl QueryResults {
     /// # Errors
     /// [`QueryError::Write`] if the writer refuses; [`QueryError::ResultFormat`] if the format is not for such results;
     /// otherwise what reading the rows gives.
-    pub fn write(self, format: ResultFormat, mut writer: impl Write) -> Result<u64> {
+    pub fn write(self, format: ResultFormat, writer: impl Write) -> Result<u64> {
+        self.write_styled(format, &Style::default(), writer)
+    }
+
+    /// The same, for people: formats that have prefixes or colours use those of the style.
+    ///
+    /// # Errors
+    /// As [`QueryResults::write`].
+    pub fn write_styled(
+        self,
+        format: ResultFormat,
+        style: &Style,
+        mut writer: impl Write,
+    ) -> Result<u64> {
         match self {
             Self::Boolean(value) => {
                 write_boolean(value, format, &mut writer)?;
                 Ok(1)
             }
+            Self::Solutions(solutions) if format == ResultFormat::Table => {
+                table::write(solutions, style, &mut writer)
+            }
             Self::Solutions(solutions) => solutions.write(format, writer),
-            Self::Graph(triples) => triples.write(format, writer),
+            Self::Graph(triples) => triples.write_with_prefixes(format, &style.prefixes, writer),
         }
     }
 }
@@ -135,7 +154,7 @@ impl Solutions {
             ResultFormat::Csv => write_rows(self, csv::Csv, &mut writer),
             ResultFormat::Json => write_rows(self, json::Json::default(), &mut writer),
             ResultFormat::Xml => write_by_terms(self, QueryResultsFormat::Xml, &mut writer),
-            ResultFormat::Table => table::write(self, &mut writer),
+            ResultFormat::Table => table::write(self, &Style::default(), &mut writer),
             format => Err(format.mismatch()),
         }
     }

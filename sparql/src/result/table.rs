@@ -4,25 +4,29 @@
 //! computed, and only a longer term further down stands out of its column.
 
 use super::cells::{BLOCK_BYTES, Cells, RowFormat, Shown};
+use super::style::{Shortener, Style};
 use super::tsv;
 use crate::error::{QueryError, Result};
 use crate::exec::batch::Batch;
 use crate::query::Solutions;
 use oxrdf::Variable;
+use quadrille_store::snapshot::terms::Annotation;
 use std::io::Write;
 
 /// How many rows decide how wide columns are.
 pub const MEASURED_ROWS: usize = 1000;
 
 /// Puts terms into the form that tables show.
-struct Plain;
+struct Plain {
+    shortener: Shortener,
+}
 
 impl RowFormat for Plain {
     fn begin(&mut self, _: &[Variable], _: &mut Vec<u8>) {}
 
     fn term(&self, term: Shown<'_>, out: &mut Vec<u8>) {
         let start = out.len();
-        tsv::write_term(term, out);
+        self.write(term, out);
         // What would break lines or move the cursor is not shown as it is.
         if out[start..].iter().any(u8::is_ascii_control) {
             let text = String::from_utf8_lossy(&out[start..])
@@ -44,11 +48,77 @@ impl RowFormat for Plain {
     fn end(&self, _: &mut Vec<u8>) {}
 }
 
+impl Plain {
+    /// A term as in Turtle, with prefixes.
+    fn write(&self, term: Shown<'_>, out: &mut Vec<u8>) {
+        match term {
+            Shown::Iri(iri) => match self.shortener.shorten(iri) {
+                Some((name, local)) => {
+                    out.extend_from_slice(name.as_bytes());
+                    out.push(b':');
+                    out.extend_from_slice(local.as_bytes());
+                }
+                None => tsv::write_term(term, out),
+            },
+            Shown::Literal {
+                annotation: Annotation::Datatype(datatype),
+                ..
+            } => {
+                tsv::write_term(term, out);
+                // Unless it is a number, which has none.
+                if out.last() == Some(&b'>') {
+                    out.truncate(out.len() - datatype.len() - 2);
+                    self.write(Shown::Iri(datatype), out);
+                }
+            }
+            Shown::Triple(triple) => {
+                out.extend_from_slice(b"<<( ");
+                for part in Shown::parts(triple) {
+                    self.write(part, out);
+                    out.push(b' ');
+                }
+                out.extend_from_slice(b")>>");
+            }
+            term => tsv::write_term(term, out),
+        }
+    }
+}
+
+/// The escape sequence of a cell's colour: by the kind of its term, which its form tells.
+fn colour(cell: &[u8]) -> &'static [u8] {
+    match cell {
+        [] => b"",
+        [b'"' | b'0'..=b'9' | b'+' | b'-' | b'.', ..] | b"true" | b"false" => b"\x1b[32m",
+        [b'_', b':', ..] => b"\x1b[35m",
+        [b'<', b'<', ..] => b"\x1b[33m",
+        _ => b"\x1b[36m",
+    }
+}
+
+fn bold(_: &[u8]) -> &'static [u8] {
+    b"\x1b[1m"
+}
+
+fn no_colour(_: &[u8]) -> &'static [u8] {
+    b""
+}
+
+/// Chooses the escape sequence that a cell begins with.
+type Colour = fn(&[u8]) -> &'static [u8];
+
 /// Writes all rows as a table; gives their number.
 ///
 /// # Errors
 /// [`QueryError::Write`] if the writer refuses; otherwise what reading the rows gives.
-pub fn write(mut solutions: Solutions, writer: &mut impl Write) -> Result<u64> {
+pub fn write(mut solutions: Solutions, style: &Style, writer: &mut impl Write) -> Result<u64> {
+    let plain = Plain {
+        shortener: Shortener::new(&style.prefixes),
+    };
+    let (head, body): (Colour, Colour) = if style.is_coloured {
+        (bold, colour)
+    } else {
+        (no_colour, no_colour)
+    };
     let names: Vec<String> = solutions
         .variables()
         .iter()
@@ -64,7 +134,7 @@ pub fn write(mut solutions: Solutions, writer: &mut impl Write) -> Result<u64> {
             ended = true;
             break;
         }
-        cells.fill(solutions.terms(), &batch, &Plain)?;
+        cells.fill(solutions.terms(), &batch, &plain)?;
         for row in 0..batch.rows() {
             let row: Vec<Vec<u8>> = cells
                 .row(row)
@@ -77,21 +147,27 @@ pub fn write(mut solutions: Solutions, writer: &mut impl Write) -> Result<u64> {
         }
     }
     let mut out = Vec::new();
-    write_row(names.iter().map(String::as_bytes), &widths, &mut out);
+    write_row(names.iter().map(String::as_bytes), &widths, head, &mut out);
     let rules: Vec<String> = widths.iter().map(|width| "-".repeat(*width)).collect();
-    write_row(rules.iter().map(String::as_bytes), &widths, &mut out);
+    write_row(
+        rules.iter().map(String::as_bytes),
+        &widths,
+        no_colour,
+        &mut out,
+    );
     for row in &first {
-        write_row(row.iter().map(Vec::as_slice), &widths, &mut out);
+        write_row(row.iter().map(Vec::as_slice), &widths, body, &mut out);
         write_block(&mut out, writer, BLOCK_BYTES)?;
     }
     let mut rows = first.len() as u64;
     drop(first);
     while !ended && solutions.next_batch(&mut batch)? > 0 {
-        cells.fill(solutions.terms(), &batch, &Plain)?;
+        cells.fill(solutions.terms(), &batch, &plain)?;
         for row in 0..batch.rows() {
             write_row(
                 cells.row(row).map(Option::unwrap_or_default),
                 &widths,
+                body,
                 &mut out,
             );
             write_block(&mut out, writer, BLOCK_BYTES)?;
@@ -109,14 +185,24 @@ fn characters(cell: &[u8]) -> usize {
     cell.iter().filter(|byte| **byte & 0xc0 != 0x80).count()
 }
 
-fn write_row<'a>(cells: impl Iterator<Item = &'a [u8]>, widths: &[usize], out: &mut Vec<u8>) {
+fn write_row<'a>(
+    cells: impl Iterator<Item = &'a [u8]>,
+    widths: &[usize],
+    colour: Colour,
+    out: &mut Vec<u8>,
+) {
     let mut padding = 0;
     for (index, (cell, width)) in cells.zip(widths).enumerate() {
         out.resize(out.len() + padding, b' ');
         if index > 0 {
             out.extend_from_slice(b"  ");
         }
+        let colour = colour(cell);
+        out.extend_from_slice(colour);
         out.extend_from_slice(cell);
+        if !colour.is_empty() {
+            out.extend_from_slice(b"\x1b[0m");
+        }
         // Nothing is padded at the end of a line.
         padding = width.saturating_sub(characters(cell));
     }
