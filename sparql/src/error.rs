@@ -1,6 +1,7 @@
 //! What can go wrong with a query, by stage: parsing, planning, running, writing.
 
 use crate::result::ResultFormat;
+use oxrdf::Variable;
 use quadrille_store::StoreError;
 use spargebra::SparqlSyntaxError;
 use std::io;
@@ -29,6 +30,14 @@ pub enum QueryError {
     Unsupported {
         /// What it is, as a query's author would call it.
         feature: String,
+    },
+    /// A variable cannot stand for a term.
+    #[error("{variable} cannot be substituted: {reason}")]
+    Parameter {
+        /// The variable.
+        variable: Variable,
+        /// Why not.
+        reason: &'static str,
     },
     /// The query exceeds a bound of the engine.
     #[error("{what} (limit {limit})")]

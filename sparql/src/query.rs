@@ -75,7 +75,8 @@ impl Query {
     /// [`QueryError::Unsupported`] for what this engine does not do.
     pub fn prepare(query: &spargebra::Query) -> Result<PreparedQuery> {
         Ok(PreparedQuery {
-            query: Arc::new(LogicalQuery::new(query)?),
+            query: Arc::new(LogicalQuery::new(query, &[])?),
+            parsed: Arc::new(query.clone()),
             prefixes: Arc::new([]),
         })
     }
@@ -97,6 +98,8 @@ pub struct QueryOptions {
     pub planner: PlannerOptions,
     /// Ends the query when what its joins, groups and sorts keep takes more than about so many bytes.
     pub memory: Option<u64>,
+    /// Terms for parameters ([`PreparedQuery::with_parameters`]); a parameter without one is a variable like any other.
+    pub substitutions: Vec<(Variable, Term)>,
     /// The graphs that the query asks, whatever its FROM says (SPARQL 1.1 Protocol, section 2.1.4).
     pub dataset: Option<QueryDataset>,
     /// Whether the default graph is the merge of the store's default graph and all named graphs, where neither `dataset`
@@ -113,6 +116,7 @@ impl Default for QueryOptions {
             threads: std::thread::available_parallelism().map_or(1, usize::from),
             planner: PlannerOptions::default(),
             memory: None,
+            substitutions: Vec::new(),
             dataset: None,
             union_default_graph: false,
         }
@@ -123,6 +127,8 @@ impl Default for QueryOptions {
 #[derive(Clone, Debug)]
 pub struct PreparedQuery {
     query: Arc<LogicalQuery>,
+    /// The query as it was parsed.
+    parsed: Arc<spargebra::Query>,
     prefixes: Arc<[(String, String)]>,
 }
 
@@ -140,6 +146,53 @@ impl PreparedQuery {
     /// Whether this is an ASK.
     pub fn is_ask(&self) -> bool {
         matches!(self.query.form, Form::Ask)
+    }
+
+    /// The same query with variables for which each run gives a term ([`QueryOptions::substitutions`]): it is as if the term
+    /// stood in the query wherever the variable does, and a SELECT of the variable gives the term. A subquery that does not
+    /// select the variable has one of its own, which stays.
+    ///
+    /// ```
+    /// # use quadrille_sparql::{Query, QueryOptions, QueryResults};
+    /// # use quadrille_store::Store;
+    /// use oxrdf::{Literal, Variable};
+    ///
+    /// let least = Variable::new("least")?;
+    /// let query = Query::parse("ASK { VALUES ?n { 1 2 3 } FILTER(?n >= ?least) }", None)?
+    ///     .with_parameters(&[least.clone()])?;
+    /// let options = QueryOptions {
+    ///     substitutions: vec![(least, Literal::from(3).into())],
+    ///     ..QueryOptions::default()
+    /// };
+    /// let results = query.execute(&Store::in_memory().snapshot(), &options)?;
+    /// assert!(matches!(results, QueryResults::Boolean(true)));
+    /// # Ok::<_, Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`QueryError::Parameter`] for a variable that the query assigns (BIND, AS); otherwise as [`Query::prepare`].
+    pub fn with_parameters(&self, parameters: &[Variable]) -> Result<Self> {
+        Ok(Self {
+            query: Arc::new(LogicalQuery::new(&self.parsed, parameters)?),
+            parsed: Arc::clone(&self.parsed),
+            prefixes: Arc::clone(&self.prefixes),
+        })
+    }
+
+    /// What stands for the parameters.
+    fn seed(&self, terms: &Terms, options: &QueryOptions) -> Result<Seed> {
+        let mut ids = Vec::with_capacity(options.substitutions.len());
+        for (variable, term) in &options.substitutions {
+            let parameters = &self.query.parameters;
+            let Some((_, id)) = parameters.iter().find(|(known, _)| known == variable) else {
+                return Err(QueryError::Parameter {
+                    variable: variable.clone(),
+                    reason: "it is no parameter of the query",
+                });
+            };
+            ids.push((*id, terms.id(term)?));
+        }
+        Ok(Seed::default().with(ids))
     }
 
     /// Whether this is a CONSTRUCT or a DESCRIBE.
@@ -214,18 +267,18 @@ impl PreparedQuery {
 
     /// The plan with its work divided among threads.
     fn divided_plan(&self, terms: &Arc<Terms>, options: &QueryOptions) -> Result<Node> {
-        let mut root = self.plan(terms, &options.planner)?;
+        let mut root = self.plan(terms, options)?;
         if !self.is_ask() {
             divide(&mut root, options.threads, options.planner.parallel_rows);
         }
         Ok(root)
     }
 
-    fn plan(&self, terms: &Arc<Terms>, options: &PlannerOptions) -> Result<Node> {
+    fn plan(&self, terms: &Arc<Terms>, options: &QueryOptions) -> Result<Node> {
         let planner = Planner {
             terms,
-            options,
-            seed: &Seed::default(),
+            options: &options.planner,
+            seed: &self.seed(terms, options)?,
             variables: self.query.variables.len(),
         };
         plan_query(&planner, &self.query)

@@ -25,7 +25,10 @@ pub fn plan_query(planner: &Planner<'_>, query: &LogicalQuery) -> Result<Node> {
         Form::Ask => plan(planner, &query.root, &[], Some(1)),
         Form::Select { variables, .. } => {
             let node = plan(planner, &query.root, variables, None)?;
-            Ok(project(node, variables))
+            Ok(project(
+                planner.with_parameters(node, query, variables),
+                variables,
+            ))
         }
         Form::Construct { template, columns } => planner.construct(query, template, *columns),
         Form::Describe {
@@ -34,7 +37,7 @@ pub fn plan_query(planner: &Planner<'_>, query: &LogicalQuery) -> Result<Node> {
             columns,
         } => {
             let input = planner.node(&query.root, repetition_is_irrelevant(variables))?;
-            let input = project(input, variables);
+            let input = project(planner.with_parameters(input, query, variables), variables);
             let named = named
                 .iter()
                 .map(|node| planner.terms.id(&Term::from(node.clone())))
@@ -62,6 +65,26 @@ fn repetition_is_irrelevant(variables: &[VariableId]) -> Wanted<'_> {
 }
 
 impl Planner<'_> {
+    /// Rows where the wanted parameters have their terms: an OPTIONAL part may have left one unbound, and what nothing
+    /// binds has no column.
+    fn with_parameters(&self, node: Node, query: &LogicalQuery, wanted: &[VariableId]) -> Node {
+        let is_given = |variable: &VariableId| {
+            query.parameters.iter().any(|(_, known)| known == variable)
+                && self.seed.get(*variable).is_some()
+        };
+        let kept: Vec<VariableId> = node
+            .variables
+            .iter()
+            .copied()
+            .filter(|variable| !is_given(variable))
+            .collect();
+        let given: Vec<VariableId> = wanted.iter().copied().filter(is_given).collect();
+        if given.is_empty() {
+            return node;
+        }
+        self.attached(project(node, &kept), given)
+    }
+
     fn construct(
         &self,
         query: &LogicalQuery,
@@ -75,6 +98,7 @@ impl Planner<'_> {
                 ..repetition_is_irrelevant(&template.variables)
             },
         )?;
+        let input = self.with_parameters(input, query, &template.variables);
         let mut triples = Vec::with_capacity(template.triples.len());
         for triple in &template.triples {
             triples.extend(self.instance_of_triple(triple, &input)?);
@@ -144,6 +168,9 @@ fn makes_every_triple_once(query: &LogicalQuery, template: &Template) -> bool {
     let Logical::Conjunction(conjunction) = &root.logical else {
         return false;
     };
+    if !query.parameters.is_empty() {
+        return false;
+    }
     let has = |wanted| {
         let is_wanted = |term: &&TermTemplate| matches!(term, TermTemplate::Variable(found) if *found == wanted);
         triple.terms().iter().any(is_wanted)

@@ -593,6 +593,8 @@ pub enum Form {
 pub struct LogicalQuery {
     /// Its variables.
     pub variables: Variables,
+    /// Variables that stand for terms when it is run.
+    pub parameters: Vec<(Variable, VariableId)>,
     /// The graphs that it names.
     pub dataset: Option<QueryDataset>,
     /// What it gives.

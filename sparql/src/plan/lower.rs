@@ -23,23 +23,27 @@ use spargebra::term::{NamedNodePattern, TermPattern, TriplePattern};
 use std::sync::Arc;
 
 impl LogicalQuery {
-    /// Lowers a parsed query.
+    /// Lowers a parsed query, some of whose variables will stand for terms: these are seen everywhere, as what the row around
+    /// an EXISTS binds is seen in it.
     ///
     /// # Errors
-    /// [`QueryError::Unsupported`] for whatever this engine does not do.
-    pub fn new(query: &spargebra::Query) -> Result<Self> {
+    /// [`QueryError::Unsupported`] for whatever this engine does not do; [`QueryError::Parameter`] for a parameter that the
+    /// query assigns.
+    pub fn new(query: &spargebra::Query, parameters: &[Variable]) -> Result<Self> {
         let dataset = query.dataset().map(QueryDataset::from);
         let mut lowering = Lowering::new(
             query
                 .base_iri()
                 .map(|base| NamedNode::new_unchecked(base.as_str())),
         );
+        let parameters = lowering.parameters(parameters);
         match query {
             spargebra::Query::Select { pattern, .. } => {
                 let root = lowering.modifiers(pattern)?;
                 let names = projected(pattern)?;
                 let variables = names.iter().map(|name| lowering.named(name)).collect();
                 Ok(Self {
+                    parameters: lowering.checked_parameters(parameters)?,
                     variables: lowering.variables,
                     dataset,
                     form: Form::Select { names, variables },
@@ -49,6 +53,7 @@ impl LogicalQuery {
             spargebra::Query::Ask { pattern, .. } => {
                 let root = lowering.modifiers(pattern)?;
                 Ok(Self {
+                    parameters: lowering.checked_parameters(parameters)?,
                     variables: lowering.variables,
                     dataset,
                     form: Form::Ask,
@@ -62,6 +67,7 @@ impl LogicalQuery {
                 let template = lowering.template(template);
                 let columns = lowering.graph_columns();
                 Ok(Self {
+                    parameters: lowering.checked_parameters(parameters)?,
                     variables: lowering.variables,
                     dataset,
                     form: Form::Construct { template, columns },
@@ -74,6 +80,7 @@ impl LogicalQuery {
                 let variables = names.iter().map(|name| lowering.named(name)).collect();
                 let columns = lowering.graph_columns();
                 Ok(Self {
+                    parameters: lowering.checked_parameters(parameters)?,
                     variables: lowering.variables,
                     dataset,
                     form: Form::Describe {
@@ -143,6 +150,8 @@ pub(super) struct Lowering {
     mentioned: Vec<VariableSet>,
     /// The triple terms with variables in the pattern that is being lowered.
     triple_terms: Vec<Group>,
+    /// The variables that the query assigns what it computes.
+    pub(super) assigned: VariableSet,
 }
 
 impl Lowering {
@@ -157,6 +166,34 @@ impl Lowering {
             outer: Vec::new(),
             mentioned: Vec::new(),
             triple_terms: Vec::new(),
+            assigned: VariableSet::new(),
+        }
+    }
+
+    /// Numbers the parameters, and makes them visible everywhere.
+    fn parameters(&mut self, parameters: &[Variable]) -> Vec<(Variable, VariableId)> {
+        let parameters: Vec<(Variable, VariableId)> = parameters
+            .iter()
+            .map(|variable| (variable.clone(), self.named(variable)))
+            .collect();
+        if !parameters.is_empty() {
+            self.outer
+                .push(parameters.iter().map(|(_, id)| *id).collect());
+        }
+        parameters
+    }
+
+    /// The parameters, none of which the query may assign.
+    fn checked_parameters(
+        &self,
+        parameters: Vec<(Variable, VariableId)>,
+    ) -> Result<Vec<(Variable, VariableId)>> {
+        match parameters.iter().find(|(_, id)| self.assigned.contains(id)) {
+            Some((variable, _)) => Err(QueryError::Parameter {
+                variable: variable.clone(),
+                reason: "the query assigns it",
+            }),
+            None => Ok(parameters),
         }
     }
 

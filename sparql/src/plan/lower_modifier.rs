@@ -282,6 +282,7 @@ impl Lowering {
         let mut marks = Vec::new();
         let expression = self.expression(expression, &scope, graph, &mut marks)?;
         let variable = self.named(variable);
+        self.assigned.insert(variable);
         let (mut scope, mut certain) = (input.scope.clone(), input.certain.clone());
         scope.insert(variable);
         let is_certain = match &expression {
@@ -389,6 +390,7 @@ impl Lowering {
         let mut scope: VariableSet = keys.iter().copied().collect();
         for aggregate in &lowered {
             scope.insert(aggregate.variable);
+            self.assigned.insert(aggregate.variable);
             if aggregate.function == AggregateFunction::Count {
                 certain.insert(aggregate.variable);
             }
