@@ -22,6 +22,7 @@ use crate::exec::lookup_join::LookupJoin;
 use crate::exec::merge_join::MergeJoin;
 use crate::exec::operator::{Constant, Input, Operator};
 use crate::exec::path::PathJoin;
+use crate::exec::profile::{Measured, Profile};
 use crate::exec::project::Project;
 use crate::exec::scan::ScanOperator;
 use crate::exec::slice::Slice;
@@ -47,6 +48,19 @@ pub struct Execution {
     pub feed: Option<Arc<Batch>>,
     /// The part that the divided scan below a [`Gather`] reads; taken by it.
     pub part: Option<Arc<Mutex<Option<Scan>>>>,
+    /// What measures the nodes, if that was asked for.
+    pub profile: Option<Arc<Profile>>,
+}
+
+impl Execution {
+    /// The same for what is planned while the query runs: it counts for the node that runs it.
+    #[must_use]
+    pub fn unprofiled(&self) -> Self {
+        Self {
+            profile: None,
+            ..self.clone()
+        }
+    }
 }
 
 impl std::fmt::Debug for Execution {
@@ -83,6 +97,19 @@ impl Node {
     /// # Errors
     /// If the store cannot be read.
     pub fn operator(&self, execution: &Execution) -> Result<Box<dyn Operator>> {
+        let Some(profile) = &execution.profile else {
+            return self.plain_operator(execution);
+        };
+        let entry = profile.entry(self, &execution.control);
+        let execution = Execution {
+            control: Arc::clone(&entry.control),
+            ..execution.clone()
+        };
+        let operator = self.plain_operator(&execution)?;
+        Ok(Box::new(Measured::new(operator, entry)))
+    }
+
+    fn plain_operator(&self, execution: &Execution) -> Result<Box<dyn Operator>> {
         let control = || Arc::clone(&execution.control);
         Ok(match &self.operation {
             Operation::Empty { .. } => Box::new(Constant::empty()),
@@ -221,15 +248,22 @@ impl Node {
                 right,
                 keys,
                 outputs,
-            } => Box::new(HashJoin::new(
-                left.input(execution)?,
-                right.operator(execution)?,
-                right.variables.len(),
-                keys.0.clone(),
-                keys.1.clone(),
-                outputs.clone(),
-                control(),
-            )),
+            } => {
+                let join = HashJoin::new(
+                    left.input(execution)?,
+                    right.operator(execution)?,
+                    right.variables.len(),
+                    keys.0.clone(),
+                    keys.1.clone(),
+                    outputs.clone(),
+                    control(),
+                );
+                Box::new(if self.sorted_by.is_empty() {
+                    join
+                } else {
+                    join.keeping_sequence()
+                })
+            }
             Operation::CrossJoin {
                 left,
                 right,
@@ -258,6 +292,8 @@ impl Node {
             Operation::Distinct { input } => Box::new(Distinct::new(
                 input.operator(execution)?,
                 self.variables.len(),
+                input.has_sequence(),
+                control(),
             )),
             Operation::Adjacent { input } => Box::new(Adjacent::new(
                 input.operator(execution)?,
@@ -323,6 +359,19 @@ impl Node {
             }
             _ => Box::new(Constant::empty()),
         })
+    }
+
+    /// Whether the sequence of its rows matters to who asked for them: they are sorted, by ids or by values.
+    fn has_sequence(&self) -> bool {
+        match &self.operation {
+            Operation::Sort { .. } => true,
+            Operation::Project { input, .. }
+            | Operation::Slice { input, .. }
+            | Operation::Distinct { input }
+            | Operation::Adjacent { input }
+            | Operation::Attach { input, .. } => input.has_sequence(),
+            _ => !self.sorted_by.is_empty(),
+        }
     }
 
     fn input(&self, execution: &Execution) -> Result<Input> {
