@@ -1,6 +1,6 @@
 //! Memory: how much a load may take by default, and how much it took.
 
-use std::fs;
+use quadrille_store::memory;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The default budget is this share of what is free.
@@ -13,56 +13,7 @@ pub const BUDGET_MINIMUM_BYTES: u64 = 32 << 20;
 
 /// The default memory budget: half of what the machine, or the control group, has free.
 pub fn default_budget() -> u64 {
-    (free_memory().unwrap_or(UNKNOWN) / SHARE).max(BUDGET_MINIMUM_BYTES)
-}
-
-/// What can still be used: the least of the machine's and all control groups' free memory.
-fn free_memory() -> Option<u64> {
-    let machine = field(&fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable:");
-    machine.into_iter().chain(group_memory()).min()
-}
-
-/// What the control group of this process leaves free (version 2, then version 1).
-fn group_memory() -> Option<u64> {
-    let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
-    let mut least = None;
-    for line in groups.lines() {
-        let mut parts = line.splitn(3, ':').skip(1);
-        let (controllers, path) = (parts.next()?, parts.next()?);
-        let (mount, limit, used) = match controllers {
-            "" => ("/sys/fs/cgroup", "memory.max", "memory.current"),
-            _ if controllers.split(',').any(|each| each == "memory") => (
-                "/sys/fs/cgroup/memory",
-                "memory.limit_in_bytes",
-                "memory.usage_in_bytes",
-            ),
-            _ => continue,
-        };
-        // A limit may stand at any level above the process; inside a container the path may be another's.
-        let mut path = path;
-        loop {
-            let number = |file: &str| {
-                let text = fs::read_to_string(format!("{mount}{path}/{file}")).ok()?;
-                text.trim().parse::<u64>().ok()
-            };
-            if let (Some(limit), Some(used)) = (number(limit), number(used)) {
-                let free = limit.saturating_sub(used);
-                least = Some(least.map_or(free, |least: u64| least.min(free)));
-            }
-            match path.rfind('/') {
-                Some(end) if !path.is_empty() => path = &path[..end],
-                _ => break,
-            }
-        }
-    }
-    least
-}
-
-/// A field of a file of `/proc` in kB, as bytes.
-fn field(text: &str, name: &str) -> Option<u64> {
-    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
-    let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kilobytes << 10)
+    (memory::free_bytes().unwrap_or(UNKNOWN) / SHARE).max(BUDGET_MINIMUM_BYTES)
 }
 
 /// The largest anonymous memory of the process (`RssAnon`) that was seen. The kernel keeps no such maximum
@@ -73,8 +24,7 @@ pub struct PeakMemory(AtomicU64);
 impl PeakMemory {
     /// Looks now.
     pub fn look(&self) {
-        let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-        if let Some(bytes) = field(&status, "RssAnon:") {
+        if let Some(bytes) = memory::anonymous_bytes() {
             self.0.fetch_max(bytes, Ordering::Relaxed);
         }
     }
@@ -90,18 +40,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_are_read_in_kilobytes() {
-        let text = "MemTotal:       100 kB\nMemAvailable:    64 kB\nHugePages_Total:  0\n";
-        assert_eq!(field(text, "MemAvailable:"), Some(64 << 10));
-        assert_eq!(field(text, "HugePages_Total:"), None);
-        assert_eq!(field(text, "Missing:"), None);
-    }
-
-    #[test]
     fn the_default_budget_is_within_what_is_free() {
         let budget = default_budget();
         assert!(budget >= BUDGET_MINIMUM_BYTES);
-        if let Some(free) = free_memory() {
+        if let Some(free) = memory::free_bytes() {
             assert!(budget <= (free / SHARE + (256 << 20)).max(BUDGET_MINIMUM_BYTES));
         }
     }

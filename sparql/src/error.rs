@@ -59,9 +59,27 @@ pub enum QueryError {
         /// The limit.
         limit: Duration,
     },
-    /// The query kept more than [`crate::QueryOptions::memory`].
+    /// The query kept more than [`crate::QueryOptions::memory`] of what cannot be put aside in temporary files.
     #[error("the query was stopped at its memory limit of {limit} bytes")]
     Memory {
+        /// The limit.
+        limit: u64,
+    },
+    /// The query's temporary files took more than [`crate::QueryOptions::temporary_bytes`].
+    #[error("the query was stopped at its limit of {limit} bytes of temporary files")]
+    TemporarySpace {
+        /// The limit.
+        limit: u64,
+    },
+    /// A temporary file does not hold what was written to it.
+    #[error("a temporary file is damaged at byte {offset}")]
+    TemporaryDamaged {
+        /// Where, in bytes from the file's start.
+        offset: u64,
+    },
+    /// The query has more rows than [`crate::QueryOptions::rows`] allows.
+    #[error("the query was stopped after its limit of {limit} rows")]
+    Rows {
         /// The limit.
         limit: u64,
     },

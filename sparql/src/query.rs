@@ -5,12 +5,16 @@ use crate::error::{QueryError, Result};
 use crate::exec::batch::Batch;
 use crate::exec::control::{CancellationToken, Control};
 use crate::exec::gather::Pipeline;
+use crate::exec::memory::Memory;
 use crate::exec::operator::Operator;
+use crate::exec::profile::Profile;
+use crate::exec::spill::scratch::Scratch;
 use crate::exec::terms::Terms;
 use crate::nesting::{self, Depth};
 use crate::plan::PlannerOptions;
 use crate::plan::build::Execution;
 use crate::plan::explain::explain;
+use crate::plan::explanation::Explanation;
 use crate::plan::form::plan_query;
 use crate::plan::logical::{Form, Group, Logical, LogicalQuery};
 use crate::plan::parallel::divide;
@@ -22,6 +26,7 @@ use oxrdf::{Term, Variable};
 use quadrille_store::{Snapshot, TermId};
 use sparesults::QuerySolution;
 use spargebra::SparqlParser;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -96,7 +101,9 @@ pub struct QueryOptions {
     pub threads: usize,
     /// What the planner may use.
     pub planner: PlannerOptions,
-    /// Ends the query when what its joins, groups and sorts keep takes more than about so many bytes.
+    /// The memory, in bytes, for what joins, groups, sorts and DISTINCT keep: what outgrows it goes to temporary files. What
+    /// cannot (terms that the query computes, text that `GROUP_CONCAT` gathers) ends the query when it exceeds this. `None`
+    /// is [`crate::default_memory`]. Not in it are some batches and buffers for each operator.
     pub memory: Option<u64>,
     /// Terms for parameters ([`PreparedQuery::with_parameters`]); a parameter without one is a variable like any other.
     pub substitutions: Vec<(Variable, Term)>,
@@ -105,6 +112,15 @@ pub struct QueryOptions {
     /// Whether the default graph is the merge of the store's default graph and all named graphs, where neither `dataset`
     /// nor the query say what it is.
     pub union_default_graph: bool,
+    /// Where temporary files are made. `None` is the store's directory, or the system's directory for temporary files
+    /// (`TMPDIR`) if the store is open for reading only or lies in memory. The files have no names: nothing is left of
+    /// them, however the process ends.
+    pub temporary_directory: Option<PathBuf>,
+    /// Ends the query when its temporary files take more than so many bytes at once.
+    pub temporary_bytes: Option<u64>,
+    /// Ends the query with [`QueryError::Rows`] when it has more rows than these. Rows that were given before are not the
+    /// whole answer.
+    pub rows: Option<u64>,
 }
 
 impl Default for QueryOptions {
@@ -119,6 +135,9 @@ impl Default for QueryOptions {
             substitutions: Vec::new(),
             dataset: None,
             union_default_graph: false,
+            temporary_directory: None,
+            temporary_bytes: None,
+            rows: None,
         }
     }
 }
@@ -226,23 +245,7 @@ impl PreparedQuery {
     /// # Errors
     /// If the store cannot be read, or the query is stopped.
     pub fn execute(&self, snapshot: &Snapshot, options: &QueryOptions) -> Result<QueryResults> {
-        let rows = self.rows_wanted();
-        let batch_rows = rows.map_or(options.batch_rows, |rows| {
-            let rows = usize::try_from(rows).unwrap_or(usize::MAX);
-            options.batch_rows.min(rows.max(BATCH_ROWS_FEW))
-        });
-        let control = Control::new(options.cancellation.clone(), options.timeout, batch_rows)
-            .with_memory(options.memory);
-        let control = Arc::new(control);
-        control.check()?;
-        let execution = Execution {
-            terms: Arc::new(Terms::new(self.seen(snapshot, options)?)),
-            control: Arc::clone(&control),
-            options: Arc::new(options.planner.clone()),
-            variables: self.query.variables.len(),
-            feed: None,
-            part: None,
-        };
+        let execution = self.execution(snapshot, options, None)?;
         let root = self.divided_plan(&execution.terms, options)?;
         let mut operator = root.operator(&execution)?;
         Ok(match &self.query.form {
@@ -252,6 +255,7 @@ impl PreparedQuery {
                 operator,
                 &root,
                 execution,
+                RowLimit::new(options.rows),
             )),
             Form::Construct { .. } | Form::Describe { .. } => {
                 let names = ["subject", "predicate", "object"].map(Variable::new_unchecked);
@@ -260,6 +264,7 @@ impl PreparedQuery {
                     operator,
                     &root,
                     execution,
+                    RowLimit::new(options.rows),
                 )))
             }
         })
@@ -302,9 +307,68 @@ impl PreparedQuery {
     /// # Errors
     /// If the store cannot be read.
     pub fn explain(&self, snapshot: &Snapshot, options: &QueryOptions) -> Result<String> {
+        Ok(self.explanation(snapshot, options)?.to_string())
+    }
+
+    /// The same as a tree.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn explanation(&self, snapshot: &Snapshot, options: &QueryOptions) -> Result<Explanation> {
         let terms = Arc::new(Terms::new(self.seen(snapshot, options)?));
         let root = self.divided_plan(&terms, options)?;
-        Ok(explain(&self.query, &root))
+        Ok(explain(&self.query, &root, None))
+    }
+
+    /// Runs the query to its end, without its rows becoming terms, and gives its plan with what each node did. Measuring
+    /// takes time, mostly where batches are small.
+    ///
+    /// # Errors
+    /// Those of [`PreparedQuery::execute`], and of reading all rows.
+    pub fn analyze(&self, snapshot: &Snapshot, options: &QueryOptions) -> Result<Explanation> {
+        let profile = Arc::new(Profile::default());
+        let execution = self.execution(snapshot, options, Some(Arc::clone(&profile)))?;
+        let root = self.divided_plan(&execution.terms, options)?;
+        let mut operator = root.operator(&execution)?;
+        let mut batch = root.batch();
+        let mut limit = RowLimit::new(options.rows);
+        loop {
+            let rows = operator.next(&mut batch)?;
+            limit.count(rows)?;
+            if rows == 0 || self.is_ask() {
+                break;
+            }
+        }
+        drop(operator);
+        Ok(explain(&self.query, &root, Some(&profile)))
+    }
+
+    /// What a run of the query is made with.
+    fn execution(
+        &self,
+        snapshot: &Snapshot,
+        options: &QueryOptions,
+        profile: Option<Arc<Profile>>,
+    ) -> Result<Execution> {
+        let batch_rows = self.rows_wanted().map_or(options.batch_rows, |rows| {
+            let rows = usize::try_from(rows).unwrap_or(usize::MAX);
+            options.batch_rows.min(rows.max(BATCH_ROWS_FEW))
+        });
+        let memory = Arc::new(Memory::new(options.memory));
+        let directory = options.temporary_directory.clone();
+        let scratch = Arc::new(Scratch::new(snapshot, directory, options.temporary_bytes));
+        let control = Control::new(options.cancellation.clone(), options.timeout, batch_rows)
+            .with_memory(&memory, &scratch);
+        control.check()?;
+        Ok(Execution {
+            terms: Arc::new(Terms::new(self.seen(snapshot, options)?).with_memory(&memory)),
+            control: Arc::new(control),
+            options: Arc::new(options.planner.clone()),
+            variables: self.query.variables.len(),
+            feed: None,
+            part: None,
+            profile,
+        })
     }
 }
 
@@ -333,6 +397,37 @@ pub struct Solutions {
     terms: Vec<Option<Term>>,
     next_row: usize,
     failed: bool,
+    limit: RowLimit,
+}
+
+/// Counts rows up to [`QueryOptions::rows`].
+struct RowLimit {
+    limit: Option<u64>,
+    rows: u64,
+}
+
+impl RowLimit {
+    fn new(limit: Option<u64>) -> Self {
+        Self { limit, rows: 0 }
+    }
+
+    fn count(&mut self, rows: usize) -> Result<()> {
+        self.rows += rows as u64;
+        match self.limit {
+            Some(limit) if self.rows > limit => Err(QueryError::Rows { limit }),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What a query has taken so far.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Usage {
+    /// The most that was reserved at once of the query's memory, in bytes.
+    pub memory_peak_bytes: u64,
+    /// What was written to temporary files, in bytes.
+    pub spilled_bytes: u64,
 }
 
 impl Solutions {
@@ -341,6 +436,7 @@ impl Solutions {
         operator: Box<dyn Operator>,
         root: &Node,
         execution: Execution,
+        limit: RowLimit,
     ) -> Self {
         debug_assert_eq!(variables.len(), root.variables.len().max(variables.len()));
         Self {
@@ -351,6 +447,16 @@ impl Solutions {
             terms: Vec::new(),
             next_row: 0,
             failed: false,
+            limit,
+        }
+    }
+
+    /// What the query has taken so far.
+    pub fn usage(&self) -> Usage {
+        let control = &self.execution.control;
+        Usage {
+            memory_peak_bytes: control.memory().peak_bytes(),
+            spilled_bytes: control.scratch().all_written_bytes(),
         }
     }
 
@@ -379,13 +485,20 @@ impl Solutions {
         if self.failed {
             return Ok(0);
         }
-        let result = self.operator.next(batch);
+        let result = self.operator.next(batch).and_then(|rows| {
+            self.limit.count(rows)?;
+            Ok(rows)
+        });
         self.failed = result.is_err();
         result
     }
 
     /// What is computed on several threads, if that is so and no row was read yet; then there are no further rows.
     pub(crate) fn take_pipeline(&mut self) -> Option<Pipeline> {
+        if self.limit.limit.is_some() {
+            // Rows are counted where they are read.
+            return None;
+        }
         self.operator.take_pipeline()
     }
 

@@ -1,10 +1,10 @@
 //! `quadrille query`.
 
-use super::{Failure, StoreArgument, iri, say};
-use clap::Args;
+use super::{Failure, StoreArgument, iri, say, size};
+use clap::{Args, ValueEnum};
 use quadrille::Snapshot;
 use quadrille::sparql::{
-    PreparedQuery, Query as SparqlQuery, QueryError, QueryOptions, ResultFormat, Style,
+    Explanation, PreparedQuery, Query as SparqlQuery, QueryError, QueryOptions, ResultFormat, Style,
 };
 use std::fs;
 use std::io::{IsTerminal, Write, stdout};
@@ -36,15 +36,61 @@ pub struct Query {
     /// The default graph is the merge of all graphs of the store, unless the query names graphs (FROM).
     #[arg(long)]
     union_default_graph: bool,
-    /// Show the plan instead of running the query.
-    #[arg(long)]
-    explain: bool,
+    /// Show the plan instead of running the query: as a tree to read, or with --explain=json as JSON.
+    #[arg(
+        long,
+        value_name = "FORM",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "tree"
+    )]
+    explain: Option<Form>,
+    /// Run the query and show, instead of its rows, the plan with what each step did: rows, batches, time, memory, bytes
+    /// in temporary files. As a tree to read, or with --analyze=json as JSON.
+    #[arg(
+        long,
+        value_name = "FORM",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "tree",
+        conflicts_with = "explain"
+    )]
+    analyze: Option<Form>,
     /// How many threads may compute a large query; by default one for each core.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
     /// End the query with an error after so many seconds, such as 30 or 0.5.
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     timeout: Option<Duration>,
+    /// Memory for what sorts, groups and joins keep, such as 512MiB or 2G. What outgrows it goes to temporary files. By
+    /// default a quarter of what is free.
+    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    memory: Option<u64>,
+    /// End the query with an error when it has more rows than these.
+    #[arg(long, value_name = "ROWS")]
+    max_rows: Option<u64>,
+    /// Where temporary files are made; by default where TMPDIR says, or in /tmp.
+    #[arg(long, value_name = "DIR")]
+    temporary: Option<PathBuf>,
+    /// End the query with an error when its temporary files take more than this, such as 10G.
+    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    max_temporary: Option<u64>,
+}
+
+/// How a plan is shown.
+#[derive(Clone, Copy, ValueEnum)]
+enum Form {
+    Tree,
+    Json,
+}
+
+impl Form {
+    fn show(self, explanation: &Explanation) -> String {
+        match self {
+            Self::Tree => explanation.to_string(),
+            Self::Json => explanation.to_json() + "\n",
+        }
+    }
 }
 
 fn result_format(name: &str) -> Result<ResultFormat, String> {
@@ -74,6 +120,10 @@ impl Query {
         let mut options = QueryOptions {
             timeout: self.timeout,
             union_default_graph: self.union_default_graph,
+            memory: self.memory,
+            rows: self.max_rows,
+            temporary_directory: self.temporary,
+            temporary_bytes: self.max_temporary,
             ..QueryOptions::default()
         };
         if let Some(threads) = self.threads {
@@ -81,8 +131,14 @@ impl Query {
         }
         let snapshot = store.snapshot();
         let mut output = stdout().lock();
-        if self.explain {
-            output.write_all(query.explain(&snapshot, &options)?.as_bytes())?;
+        if let Some(form) = self.explain {
+            let plan = query.explanation(&snapshot, &options)?;
+            output.write_all(form.show(&plan).as_bytes())?;
+            return Ok(());
+        }
+        if let Some(form) = self.analyze {
+            let plan = query.analyze(&snapshot, &options)?;
+            output.write_all(form.show(&plan).as_bytes())?;
             return Ok(());
         }
         let terminal = output.is_terminal();

@@ -14,6 +14,7 @@ pub mod inline;
 pub mod insert;
 pub mod io;
 pub mod manifest;
+pub mod memory;
 pub mod merge;
 pub mod quad;
 pub mod run;

@@ -14,7 +14,7 @@ pub mod terms;
 use crate::error::{Result, StoreError};
 use crate::id::TermId;
 use crate::index::{ColumnMask, Columns, Cursor, OrderCursor};
-use crate::io::Storage;
+use crate::io::{Storage, TemporaryFile};
 use crate::merge::{MergeSource, Scan};
 use crate::quad::{GraphSelector, Order, Pattern, Position, Quad};
 use crate::run::{Run, RunCursor};
@@ -42,6 +42,8 @@ pub struct Snapshot {
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) storage: Arc<dyn Storage>,
+    /// Whether the store is open for writing.
+    pub(crate) is_writable: bool,
     /// Oldest first.
     pub(crate) layers: Vec<Layer>,
     pub(crate) dictionaries: Dictionaries,
@@ -219,6 +221,7 @@ impl Snapshot {
             dataset: self.dataset.clone(),
             state: Arc::new(State {
                 storage: Arc::clone(&state.storage),
+                is_writable: state.is_writable,
                 layers,
                 dictionaries: state.dictionaries.clone(),
                 triple_tables: state.triple_tables.clone(),
@@ -226,6 +229,18 @@ impl Snapshot {
                 prefixes: state.prefixes.clone(),
                 statistics: state.statistics.clone(),
             }),
+        }
+    }
+
+    /// A new temporary file in the store's directory, or `None` if the store is open for reading only or lies in memory.
+    ///
+    /// # Errors
+    /// If the file cannot be created.
+    pub fn temporary_file(&self) -> Result<Option<Box<dyn TemporaryFile>>> {
+        if self.state.is_writable {
+            self.state.storage.temporary()
+        } else {
+            Ok(None)
         }
     }
 

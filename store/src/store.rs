@@ -139,7 +139,7 @@ impl Store {
                     None => return Err(no_store(&*storage)),
                 };
                 manifest::remove_leftovers(&*storage, &manifest)?;
-                open_current(&storage, manifest, None)?
+                open_current(&storage, true, manifest, None)?
             }
         };
         let next_file_number = current.manifest.next_file_number;
@@ -255,7 +255,7 @@ impl Store {
         );
         let before = self.current().clone();
         let manifest = self.next_manifest(&before.manifest, &reservation, new)?;
-        let next = open_current(&self.inner.storage, manifest, Some(&before))?;
+        let next = open_current(&self.inner.storage, true, manifest, Some(&before))?;
         match next.manifest.store(&*self.inner.storage) {
             Ok(()) => {
                 reservation.keep_files = true;
@@ -445,6 +445,7 @@ fn no_store(storage: &dyn Storage) -> StoreError {
 /// Opens what a manifest names; files that are open already are shared.
 fn open_current(
     storage: &Arc<dyn Storage>,
+    is_writable: bool,
     manifest: Manifest,
     before: Option<&Current>,
 ) -> Result<Current> {
@@ -500,6 +501,7 @@ fn open_current(
         dataset: None,
         state: Arc::new(State {
             storage: Arc::clone(storage),
+            is_writable,
             layers,
             dictionaries: Dictionaries::new(dictionaries),
             triple_tables,
@@ -564,7 +566,7 @@ fn open_beside_writer(storage: &Arc<dyn Storage>, before: Option<&Current>) -> R
         {
             return Ok(before.clone());
         }
-        match open_current(storage, manifest, before) {
+        match open_current(storage, false, manifest, before) {
             Err(StoreError::Io { source, .. })
                 if source.kind() == io::ErrorKind::NotFound && attempt < READ_ONLY_ATTEMPTS =>
             {

@@ -336,3 +336,69 @@ fn readers_do_not_wait_for_a_writer() {
     assert_eq!(scratch.quads("s"), 17);
     drop(writer);
 }
+
+#[test]
+fn analyze_shows_what_each_step_did() {
+    let scratch = Scratch::new();
+    scratch.write("many.nt", many(2_000));
+    scratch.run(&["load", "--store", "s", "many.nt"]).succeeds();
+    let query = "SELECT ?s ?o { ?s ?p ?o } ORDER BY DESC(?o)";
+    let run = |options: &[&str]| {
+        let mut arguments = vec!["query", "--store", "s"];
+        arguments.extend(options);
+        arguments.push(query);
+        scratch.run(&arguments).succeeds_silently().out
+    };
+    let tree = run(&["--analyze", "--memory", "64k"]);
+    assert!(
+        tree.contains("[2000 rows in 2 batches, ") && tree.contains(", spilled "),
+        "{tree}"
+    );
+    let json: serde_json::Value = serde_json::from_str(&run(&["--analyze=json"])).expect("JSON");
+    assert_eq!(json["actual"]["rows"], 2_000);
+    assert_eq!(json["actual"]["spilled_bytes"], 0);
+    let plan: serde_json::Value = serde_json::from_str(&run(&["--explain=json"])).expect("JSON");
+    assert!(plan["operation"].is_string() && plan["actual"].is_null());
+    scratch
+        .run(&["query", "--store", "s", "--analyze=xml", query])
+        .wrong_usage(&["xml"]);
+}
+
+#[test]
+fn limits_end_a_query_with_an_error() {
+    let scratch = Scratch::new();
+    scratch.write("many.nt", many(2_000));
+    scratch.run(&["load", "--store", "s", "many.nt"]).succeeds();
+    let query = "SELECT ?s ?o { ?s ?p ?o } ORDER BY DESC(?o)";
+    scratch
+        .run(&["query", "--store", "s", "--max-rows", "1999", query])
+        .fails(&["limit of 1999 rows"]);
+    scratch
+        .run(&[
+            "query",
+            "--store",
+            "s",
+            "--memory",
+            "64k",
+            "--max-temporary",
+            "10k",
+            query,
+        ])
+        .fails(&["limit of 10240 bytes of temporary files"]);
+    scratch
+        .run(&[
+            "query",
+            "--store",
+            "s",
+            "--memory",
+            "64k",
+            "--temporary",
+            "missing",
+            query,
+        ])
+        .fails(&["missing", "No such file"]);
+    let concat = "SELECT (GROUP_CONCAT(STR(?s)) AS ?all) { ?s ?p ?o }";
+    scratch
+        .run(&["query", "--store", "s", "--memory", "10k", concat])
+        .fails(&["memory limit of 10240 bytes"]);
+}

@@ -3,20 +3,18 @@
 //! A value that an expression fails for is an error: COUNT leaves it out, SAMPLE, MIN and MAX too, and SUM, AVG and
 //! `GROUP_CONCAT` fail for the whole group. MIN and MAX compare as ORDER BY does.
 
+use super::spill::sorter::SortKey;
 use super::terms::Terms;
 use crate::error::Result;
 use crate::expr::compare::compute;
 use crate::expr::value::Value;
 use crate::expr::{Operation, OrderKey};
 use crate::plan::logical::AggregateFunction;
-use hashbrown::HashSet;
 use oxrdf::{Literal, Term};
 use quadrille_store::TermId;
 
 /// What one aggregate of one group has come to.
 pub struct Aggregated {
-    /// The values so far, if each counts once.
-    seen: Option<HashSet<TermId>>,
     state: State,
 }
 
@@ -32,9 +30,8 @@ enum State {
 
 impl Aggregated {
     /// The aggregate of nothing.
-    pub fn new(function: &AggregateFunction, is_distinct: bool) -> Self {
+    pub fn new(function: &AggregateFunction) -> Self {
         Self {
-            seen: is_distinct.then(HashSet::new),
             state: match function {
                 AggregateFunction::Count => State::Count(0),
                 AggregateFunction::Sum | AggregateFunction::Average => {
@@ -56,26 +53,25 @@ impl Aggregated {
         }
     }
 
-    /// Whether an id is new to an aggregate that takes each value once.
-    pub fn is_new(&mut self, id: TermId) -> bool {
-        self.seen.as_mut().is_none_or(|seen| seen.insert(id))
-    }
-
-    /// Adds a value, whose term is needed for some functions only; unbound is an error.
+    /// Adds a value, whose term is needed for some functions only; unbound is an error. Gives the bytes of text by which it
+    /// has grown.
     ///
     /// # Errors
     /// If the store cannot be read.
-    pub fn add(&mut self, function: &AggregateFunction, id: TermId, terms: &Terms) -> Result<()> {
+    pub fn add(
+        &mut self,
+        function: &AggregateFunction,
+        id: TermId,
+        terms: &Terms,
+    ) -> Result<usize> {
+        let mut grown = 0;
         if id.is_unbound() {
             match &mut self.state {
                 State::Sum(sum, _) => *sum = None,
                 State::Concatenated(text, _) => *text = None,
                 State::Count(_) | State::Extreme(_) | State::Sample(_) => {}
             }
-            return Ok(());
-        }
-        if !self.is_new(id) {
-            return Ok(());
+            return Ok(0);
         }
         match &mut self.state {
             State::Count(count) => *count += 1,
@@ -102,6 +98,8 @@ impl Aggregated {
                         }
                     });
                     if is_better {
+                        let before = extreme.as_ref().map_or(0, |(_, known)| known.heap_bytes());
+                        grown = key.heap_bytes().saturating_sub(before);
                         *extreme = Some((id, key));
                     }
                 }
@@ -120,16 +118,18 @@ impl Aggregated {
                     _ => "",
                 };
                 *text = text.take().zip(lexical).map(|(mut text, lexical)| {
+                    let before = text.len();
                     if *has_value {
                         text.push_str(separator);
                     }
                     text.push_str(&lexical);
+                    grown = text.len() - before;
                     text
                 });
                 *has_value = true;
             }
         }
-        Ok(())
+        Ok(grown)
     }
 
     /// What it comes to; unbound if it failed, or there is no value.

@@ -39,6 +39,14 @@ impl Batch {
         &self.columns.columns[index]
     }
 
+    /// The memory that the columns take, in bytes.
+    pub fn bytes(&self) -> u64 {
+        let columns = self.columns.columns.iter();
+        columns
+            .map(|column| (column.capacity() * size_of::<TermId>()) as u64)
+            .sum()
+    }
+
     /// Removes all rows, keeps columns and memory.
     pub fn clear(&mut self) {
         self.columns.clear();

@@ -4,20 +4,24 @@
 //! The right input is kept in memory in two hash tables: rows that bind all shared variables under all of
 //! them, the few others under those that every row binds. A left row that binds all shared variables looks
 //! in both; one that does not looks among all rows that agree with it in the certain ones. Conditions are evaluated on merged
-//! rows, many at a time. What is kept counts against the query's memory.
+//! rows, many at a time. What becomes of right rows that outgrow the memory is in [`spill`].
+
+mod spill;
+mod table;
 
 use super::batch::Batch;
 use super::control::Control;
 use super::exists::Probe;
 use super::filter::Conditions;
-use super::hash::hash_row;
+use super::memory::Reservation;
 use super::operator::{Input, Operator};
+use super::spill::sorter::{ByNumber, Sorted};
 use crate::error::Result;
 use crate::plan::physical::Compatibility;
-use hashbrown::HashTable;
-use hashbrown::hash_table::Entry;
 use quadrille_store::TermId;
+use spill::{Passes, Sequence, Task};
 use std::sync::Arc;
+use table::{KeyTable, NONE};
 
 /// What a join gives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -62,71 +66,8 @@ pub enum MergedSource {
     None,
 }
 
-/// No further row of the same key.
-const NONE: u32 = u32::MAX;
 /// Right rows that are compared between two looks at whether the query was stopped.
 const COMPARED_ROWS: usize = 1 << 14;
-
-/// Rows by their key.
-struct KeyTable {
-    columns: Vec<usize>,
-    /// The last row of each key.
-    table: HashTable<u32>,
-    /// For each row the one before it that has the same key.
-    previous: Vec<u32>,
-}
-
-impl KeyTable {
-    fn new(columns: Vec<usize>) -> Self {
-        Self {
-            columns,
-            table: HashTable::new(),
-            previous: Vec::new(),
-        }
-    }
-
-    fn insert(&mut self, kept: &Batch, row: usize) {
-        let columns = &self.columns;
-        let entry = self.table.entry(
-            hash_row(kept, columns, row),
-            |other| {
-                let other = *other as usize;
-                columns
-                    .iter()
-                    .all(|column| kept.column(*column)[other] == kept.column(*column)[row])
-            },
-            |other| hash_row(kept, columns, *other as usize),
-        );
-        if self.previous.len() <= row {
-            self.previous.resize(row + 1, NONE);
-        }
-        match entry {
-            Entry::Occupied(mut entry) => {
-                self.previous[row] = std::mem::replace(entry.get_mut(), row as u32);
-            }
-            Entry::Vacant(entry) => {
-                entry.insert(row as u32);
-            }
-        }
-    }
-
-    fn find(&self, kept: &Batch, left: &Batch, columns: &[usize], row: usize) -> u32 {
-        self.table
-            .find(hash_row(left, columns, row), |other| {
-                let other = *other as usize;
-                columns
-                    .iter()
-                    .zip(&self.columns)
-                    .all(|(ours, theirs)| left.column(*ours)[row] == kept.column(*theirs)[other])
-            })
-            .copied()
-            .unwrap_or(NONE)
-    }
-
-    fn next(&self, row: u32) -> u32 {
-        self.previous.get(row as usize).copied().unwrap_or(NONE)
-    }
-}
 
 /// Which table the current left row's candidates come from.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -142,10 +83,21 @@ enum Stage {
 /// Joins compatible rows.
 pub struct CompatibleJoin {
     left: Input,
-    /// What is to be kept, until it is.
-    right: Option<Box<dyn Operator>>,
+    /// What is to be kept.
+    right: Box<dyn Operator>,
     join: Kinds,
     control: Arc<Control>,
+    phase: Phase,
+    /// How often the rows of the inputs were divided.
+    depth: u32,
+    /// Parts that are to be joined.
+    waiting: Vec<Task>,
+    passes: Option<Passes>,
+    /// Whether rows are given in the sequence of the left input's.
+    keeps_sequence: bool,
+    /// How that is done; there is none while nothing was put aside.
+    sequence: Option<Sequence>,
+    reservation: Reservation,
     kept: Batch,
     regular: KeyTable,
     irregular: KeyTable,
@@ -163,7 +115,17 @@ pub struct CompatibleJoin {
     conditions: Conditions,
     probes: Vec<Probe>,
     selection: Vec<u32>,
-    ended: bool,
+}
+
+/// What is to be done next.
+enum Phase {
+    /// Right rows are to be kept.
+    Keep,
+    /// Left rows are looked up.
+    Probe,
+    /// Everything is joined, and given in the left input's sequence.
+    Sorted(Sorted<ByNumber>),
+    Ended,
 }
 
 /// What is compared and given.
@@ -199,7 +161,14 @@ impl CompatibleJoin {
             .collect();
         Self {
             left,
-            right: Some(right),
+            right,
+            phase: Phase::Keep,
+            depth: 0,
+            waiting: Vec::new(),
+            passes: None,
+            keeps_sequence: false,
+            sequence: None,
+            reservation: Reservation::spilling(control.memory()),
             control,
             kept: Batch::new(right_width),
             regular: KeyTable::new(side(&both, |pair| pair.1)),
@@ -223,33 +192,15 @@ impl CompatibleJoin {
             conditions,
             probes,
             selection: Vec::new(),
-            ended: false,
         }
     }
 
-    /// Reads the right input and files its rows.
-    fn keep(&mut self, mut right: Box<dyn Operator>) -> Result<()> {
-        let mut batch = Batch::new(self.kept.width());
-        while right.next(&mut batch)? > 0 {
-            self.control.check()?;
-            self.control
-                .charge(batch.rows() as u64 * (8 * self.kept.width() as u64 + 12))?;
-            let start = self.kept.rows();
-            self.kept.append(&batch, 0, batch.rows());
-            for row in start..self.kept.rows() {
-                let is_regular = self
-                    .join
-                    .uncertain
-                    .iter()
-                    .all(|(_, column)| !self.kept.column(*column)[row].is_unbound());
-                if is_regular {
-                    self.regular.insert(&self.kept, row);
-                } else {
-                    self.irregular.insert(&self.kept, row);
-                }
-            }
-        }
-        Ok(())
+    /// The same with rows in the sequence of the left input's. For joins that give merged rows only.
+    #[must_use]
+    pub fn keeping_sequence(mut self) -> Self {
+        debug_assert_eq!(self.join.kind, JoinKind::Inner);
+        self.keeps_sequence = true;
+        self
     }
 
     /// The first candidate for a left row.
@@ -265,9 +216,9 @@ impl CompatibleJoin {
             return (Stage::Regular, first);
         }
         let kept = &self.kept;
-        let columns = &self.irregular.columns;
+        let columns = self.irregular.columns();
         let all = self.all.get_or_insert_with(|| {
-            let mut all = KeyTable::new(columns.clone());
+            let mut all = KeyTable::new(columns.to_vec());
             for row in 0..kept.rows() {
                 all.insert(kept, row);
             }
@@ -398,8 +349,54 @@ impl CompatibleJoin {
             self.matched[row as usize] = true;
         }
         self.merged.select(&self.selection);
+        if let Some(sequence) = &mut self.sequence {
+            let numbers = left.column(sequence.column);
+            let pairs = self.selection.iter().map(|row| self.pairs[*row as usize]);
+            let mut numbers = pairs.map(|(row, _)| numbers[row as usize].bits()).collect();
+            let mut rows = Batch::new(self.join.given);
+            for column in 0..self.join.given {
+                rows.swap_column(column, &mut self.merged, column);
+            }
+            rows.set_rows(self.merged.rows());
+            self.merged.clear();
+            sequence.sorter.add(&rows, &mut numbers)?;
+        }
         self.pairs.clear();
         Ok(())
+    }
+
+    /// Looks left rows up until there are rows to give; `false` if all were looked up.
+    fn probe(&mut self, output: &mut Batch) -> Result<bool> {
+        loop {
+            self.control.check()?;
+            if !self.has_batch {
+                if !self.left.fetch()? {
+                    return Ok(false);
+                }
+                self.has_batch = true;
+                self.begin_batch();
+            }
+            let is_used_up = self.gather()?;
+            if !self.pairs.is_empty() {
+                self.merge()?;
+                if self.join.kind.gives_merged() && self.merged.rows() > 0 {
+                    for index in 0..self.join.given {
+                        output.swap_column(index, &mut self.merged, index);
+                    }
+                    output.set_rows(self.merged.rows());
+                    return Ok(true);
+                }
+            }
+            if is_used_up && self.pairs.is_empty() {
+                self.has_batch = false;
+                if self.end_batch() && self.join.kind != JoinKind::Inner {
+                    self.give_left(output);
+                    if output.rows() > 0 {
+                        return Ok(true);
+                    }
+                }
+            }
+        }
     }
 
     /// Gives the left rows that were matched, or were not.
@@ -432,44 +429,22 @@ impl CompatibleJoin {
 impl Operator for CompatibleJoin {
     fn next(&mut self, output: &mut Batch) -> Result<usize> {
         output.clear();
-        if let Some(right) = self.right.take() {
-            self.keep(right)?;
-            // Without right rows there is no need to read the left ones, unless they are given.
-            self.ended = self.kept.rows() == 0
-                && matches!(self.join.kind, JoinKind::Inner | JoinKind::Matched);
-        }
-        while !self.ended {
+        loop {
             self.control.check()?;
-            if !self.has_batch {
-                if !self.left.fetch()? {
-                    self.ended = true;
-                    break;
-                }
-                self.has_batch = true;
-                self.matched.clear();
-                self.matched.resize(self.left.batch.rows(), false);
-            }
-            let is_used_up = self.gather()?;
-            if !self.pairs.is_empty() {
-                self.merge()?;
-                if self.join.kind.gives_merged() && self.merged.rows() > 0 {
-                    for index in 0..self.join.given {
-                        output.swap_column(index, &mut self.merged, index);
-                    }
-                    output.set_rows(self.merged.rows());
-                    return Ok(output.rows());
-                }
-            }
-            if is_used_up && self.pairs.is_empty() {
-                self.has_batch = false;
-                if self.join.kind != JoinKind::Inner {
-                    self.give_left(output);
-                    if output.rows() > 0 {
+            match &mut self.phase {
+                Phase::Keep => self.begin()?,
+                Phase::Probe => {
+                    if self.probe(output)? {
                         return Ok(output.rows());
                     }
+                    self.end_pass()?;
                 }
+                Phase::Sorted(sorted) => {
+                    sorted.fill(output, self.control.batch_rows())?;
+                    return Ok(output.rows());
+                }
+                Phase::Ended => return Ok(0),
             }
         }
-        Ok(0)
     }
 }

@@ -1,8 +1,10 @@
 //! What stops a query from outside: cancellation and the time limit.
 
+use super::memory::Memory;
+use super::spill::scratch::Scratch;
 use crate::error::{QueryError, Result};
 use oxsdatatypes::DateTime;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -36,13 +38,14 @@ pub struct Control {
     token: Option<CancellationToken>,
     deadline: Option<(Instant, Duration)>,
     batch_rows: usize,
-    now: OnceLock<DateTime>,
-    memory_limit: Option<u64>,
-    memory_used: AtomicU64,
+    now: Arc<OnceLock<DateTime>>,
+    memory: Arc<Memory>,
+    scratch: Arc<Scratch>,
 }
 
 impl Control {
-    /// The control of a query that starts now. `batch_rows` is at least 1.
+    /// The control of a query that starts now. `batch_rows` is at least 1. Its memory is the default, its temporary files
+    /// are where the system has them.
     pub fn new(
         token: Option<CancellationToken>,
         timeout: Option<Duration>,
@@ -53,9 +56,30 @@ impl Control {
             // A limit beyond what the clock can count to is none.
             deadline: timeout.and_then(|limit| Some((Instant::now().checked_add(limit)?, limit))),
             batch_rows: batch_rows.max(1),
-            now: OnceLock::new(),
-            memory_limit: None,
-            memory_used: AtomicU64::new(0),
+            now: Arc::default(),
+            memory: Arc::new(Memory::new(None)),
+            scratch: Arc::default(),
+        }
+    }
+
+    /// The same with other bounds for what operators keep.
+    #[must_use]
+    pub fn with_memory(mut self, memory: &Arc<Memory>, scratch: &Arc<Scratch>) -> Self {
+        self.memory = Arc::clone(memory);
+        self.scratch = Arc::clone(scratch);
+        self
+    }
+
+    /// The same query's, with accounts of its own for memory and temporary files.
+    #[must_use]
+    pub fn with_own_accounts(&self) -> Self {
+        Self {
+            token: self.token.clone(),
+            deadline: self.deadline,
+            batch_rows: self.batch_rows,
+            now: Arc::clone(&self.now),
+            memory: Arc::new(self.memory.own_account()),
+            scratch: Arc::new(self.scratch.own_account()),
         }
     }
 
@@ -64,45 +88,14 @@ impl Control {
         *self.now.get_or_init(DateTime::now)
     }
 
-    /// The same with a limit on what operators keep, in bytes.
-    #[must_use]
-    pub fn with_memory(mut self, limit: Option<u64>) -> Self {
-        self.memory_limit = limit;
-        self
+    /// The query's memory.
+    pub fn memory(&self) -> &Arc<Memory> {
+        &self.memory
     }
 
-    /// To be called by whoever keeps rows, with about how many bytes they take.
-    ///
-    /// # Errors
-    /// [`QueryError::Memory`].
-    #[inline]
-    pub fn charge(&self, bytes: u64) -> Result<()> {
-        let Some(limit) = self.memory_limit else {
-            return Ok(());
-        };
-        // Nothing else is published with the number.
-        let used = self.memory_used.fetch_add(bytes, Ordering::Relaxed) + bytes;
-        if used > limit {
-            return Err(QueryError::Memory { limit });
-        }
-        Ok(())
-    }
-
-    /// Whether so many bytes more can be kept.
-    pub fn has_room(&self, bytes: u64) -> bool {
-        self.memory_limit.is_none_or(|limit| {
-            // Nothing else is published with the number.
-            let used = self.memory_used.load(Ordering::Relaxed);
-            used.checked_add(bytes).is_some_and(|used| used <= limit)
-        })
-    }
-
-    /// What was charged for is kept no longer.
-    fn release(&self, bytes: u64) {
-        if self.memory_limit.is_some() {
-            // Nothing else is published with the number.
-            self.memory_used.fetch_sub(bytes, Ordering::Relaxed);
-        }
+    /// The query's temporary files.
+    pub fn scratch(&self) -> &Arc<Scratch> {
+        &self.scratch
     }
 
     /// How many rows an operator gives at a time, at most.
@@ -128,45 +121,5 @@ impl Control {
             return Err(QueryError::Timeout { limit });
         }
         Ok(())
-    }
-}
-
-/// What was charged to a query for something that may be dropped before the query ends.
-#[derive(Debug)]
-pub struct Charge {
-    control: Arc<Control>,
-    bytes: u64,
-}
-
-impl Charge {
-    /// Nothing yet.
-    pub fn new(control: &Arc<Control>) -> Self {
-        Self {
-            control: Arc::clone(control),
-            bytes: 0,
-        }
-    }
-
-    /// Charges for more.
-    ///
-    /// # Errors
-    /// [`QueryError::Memory`].
-    pub fn add(&mut self, bytes: u64) -> Result<()> {
-        self.bytes += bytes;
-        self.control.charge(bytes)
-    }
-
-    /// Charges for as much as is missing to a number of bytes.
-    ///
-    /// # Errors
-    /// [`QueryError::Memory`].
-    pub fn raise_to(&mut self, bytes: u64) -> Result<()> {
-        self.add(bytes.saturating_sub(self.bytes))
-    }
-}
-
-impl Drop for Charge {
-    fn drop(&mut self) {
-        self.control.release(self.bytes);
     }
 }

@@ -6,6 +6,7 @@
 
 use super::batch::Batch;
 use super::control::Control;
+use super::memory::Reservation;
 use super::operator::{Input, Operator};
 use crate::error::Result;
 use quadrille_store::{ColumnMask, GraphSelector, Kind, Order, Pattern, Scan, Snapshot, TermId};
@@ -27,6 +28,8 @@ pub struct Describe {
     waiting: Vec<TermId>,
     /// Nodes that are, or will be, described.
     seen: RoaringTreemap,
+    /// For `seen` and `waiting`.
+    reservation: Reservation,
     /// The node that is being described, and its predicates and objects.
     current: Option<(TermId, Scan)>,
     properties: Batch,
@@ -39,6 +42,7 @@ impl Describe {
             input,
             next_column: 0,
             snapshot,
+            reservation: Reservation::fixed(control.memory()),
             control,
             waiting: Vec::new(),
             seen: RoaringTreemap::new(),
@@ -83,7 +87,7 @@ impl Describe {
     fn is_new(&mut self, node: TermId) -> Result<bool> {
         let is_new = self.seen.insert(node.bits());
         if is_new {
-            self.control.charge(NODE_BYTES)?;
+            self.reservation.grow(NODE_BYTES)?;
         }
         Ok(is_new)
     }

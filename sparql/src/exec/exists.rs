@@ -50,7 +50,7 @@ impl Probe {
                 })
                 .collect(),
             booleans: [0, 1].map(|value| TermId::new(Kind::Boolean, value)),
-            execution: execution.clone(),
+            execution: execution.unprofiled(),
             mark: Arc::clone(mark),
             seed: seed.clone(),
             outcomes: (!mark.pattern.is_volatile()).then(HashMap::new),

@@ -68,6 +68,14 @@ impl Conditions {
         })
     }
 
+    /// No conditions: every row meets them.
+    pub fn none() -> Self {
+        Self {
+            conditions: Vec::new(),
+            unknown: Vec::new(),
+        }
+    }
+
     /// Keeps the rows of the selection that meet all conditions.
     ///
     /// # Errors

@@ -51,7 +51,7 @@ impl Graphs {
         variables: &[VariableId],
     ) -> Self {
         Self {
-            execution: execution.clone(),
+            execution: execution.unprofiled(),
             name: name.cloned(),
             inner: Arc::clone(inner),
             active,

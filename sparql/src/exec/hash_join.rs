@@ -2,20 +2,31 @@
 //! other up there.
 //!
 //! The planner uses it only where the exact number of rows to keep is known and below a bound. The output is sorted as
-//! the input is that streams.
+//! the input is that streams. If the rows outgrow the memory all the same, a [`CompatibleJoin`] takes over, which spills.
 
 use super::batch::{Batch, compare_rows};
+use super::compatible_join::{CompatibleJoin, JoinKind, MergedSource};
 use super::control::Control;
+use super::filter::Conditions;
 use super::hash::hash_row;
-use super::operator::{Input, Operator};
-use super::pairs::{Pairs, Source};
+use super::memory::Reservation;
+use super::operator::{Constant, Input, Operator};
+use super::pairs::{Pairs, Side, Source};
+use super::spill::run::RunWriter;
+use super::union::Union;
 use crate::error::Result;
+use crate::plan::logical::VariableId;
+use crate::plan::physical::Compatibility;
+use crate::plan::seed::Seed;
 use hashbrown::HashTable;
 use quadrille_store::TermId;
 use std::sync::Arc;
 
 /// No further row of the same key.
 const NONE: u32 = u32::MAX;
+
+/// Rows that are filed between two looks at whether the query was stopped.
+const CHECKED_ROWS: usize = 1 << 14;
 
 /// Joins a streaming input (left) with a kept one (right).
 pub struct HashJoin {
@@ -35,7 +46,15 @@ pub struct HashJoin {
     next_match: Option<u32>,
     pairs: Pairs,
     ended: bool,
+    /// Whether rows must be given in the left input's sequence, even if they are put aside.
+    keeps_sequence: bool,
+    reservation: Reservation,
+    /// What joins when the rows to keep do not fit in memory.
+    spilling: Option<Box<CompatibleJoin>>,
 }
+
+/// About what a row takes in the table and in the list of rows of its key.
+const TABLE_BYTES: u64 = 16;
 
 impl HashJoin {
     /// Joins `left` with `right`, whose key columns are numbered in the same sequence.
@@ -49,6 +68,9 @@ impl HashJoin {
         control: Arc<Control>,
     ) -> Self {
         Self {
+            keeps_sequence: false,
+            reservation: Reservation::spilling(control.memory()),
+            spilling: None,
             left,
             right: Some(right),
             left_keys,
@@ -64,17 +86,31 @@ impl HashJoin {
         }
     }
 
-    /// Reads the right input and files its rows.
+    /// The same with rows in the sequence of the left input's even where they are put aside.
+    #[must_use]
+    pub fn keeping_sequence(mut self) -> Self {
+        self.keeps_sequence = true;
+        self
+    }
+
+    /// Reads the right input and files its rows, or leaves the join to one that spills.
     fn keep(&mut self, mut right: Box<dyn Operator>) -> Result<()> {
         let mut batch = Batch::new(self.kept.width());
         while right.next(&mut batch)? > 0 {
             self.kept.append(&batch, 0, batch.rows());
+            let bytes = self.kept.bytes() + TABLE_BYTES * self.kept.rows() as u64;
+            if !self.reservation.try_resize(bytes) {
+                return self.spill(right);
+            }
         }
         let (kept, keys) = (&self.kept, &self.right_keys);
         self.table
             .reserve(kept.rows(), |row| hash_row(kept, keys, *row as usize));
         self.previous.resize(kept.rows(), NONE);
         for row in 0..kept.rows() {
+            if row % CHECKED_ROWS == 0 {
+                self.control.check()?;
+            }
             let entry = self.table.entry(
                 hash_row(kept, keys, row),
                 |other| compare_rows(kept, keys, *other as usize, kept, keys, row).is_eq(),
@@ -89,6 +125,52 @@ impl HashJoin {
                 }
             }
         }
+        Ok(())
+    }
+
+    /// Leaves the kept rows, and those that `right` still has, to a join that spills.
+    fn spill(&mut self, right: Box<dyn Operator>) -> Result<()> {
+        let width = self.kept.width();
+        let mut writer = RunWriter::new(width, &self.control)?;
+        writer.write(&self.kept, 0, self.kept.rows())?;
+        self.kept = Batch::new(width);
+        self.reservation.clear();
+        let kept: Box<dyn Operator> = Box::new(writer.finish()?.read(&self.control));
+        let nothing = Input::new(Box::new(Constant::empty()), 0);
+        let keys = self.left_keys.iter().zip(&self.right_keys);
+        let merged = self.outputs.iter().enumerate().map(|(number, source)| {
+            let source = match source {
+                (Side::Left, column) => MergedSource::Left(*column),
+                (Side::Right, column) => MergedSource::Right(*column),
+            };
+            // Nobody asks for the variables: there are no conditions.
+            (VariableId(number as u32), source)
+        });
+        let compatibility = Compatibility {
+            kind: JoinKind::Inner,
+            certain: keys.map(|(left, right)| (*left, *right)).collect(),
+            uncertain: Vec::new(),
+            needs_common: false,
+            merged: merged.collect(),
+            given: self.outputs.len(),
+            conditions: Vec::new(),
+            marks: Vec::new(),
+            seed: Seed::default(),
+        };
+        let join = CompatibleJoin::new(
+            std::mem::replace(&mut self.left, nothing),
+            Box::new(Union::new([kept, right])),
+            width,
+            &compatibility,
+            Conditions::none(),
+            Vec::new(),
+            Arc::clone(&self.control),
+        );
+        self.spilling = Some(Box::new(if self.keeps_sequence {
+            join.keeping_sequence()
+        } else {
+            join
+        }));
         Ok(())
     }
 
@@ -143,6 +225,9 @@ impl Operator for HashJoin {
             self.keep(right)?;
             // Without right rows there is no need to read the left ones.
             self.ended = self.kept.rows() == 0;
+        }
+        if let Some(join) = &mut self.spilling {
+            return join.next(output);
         }
         while !self.ended {
             let is_full = self.pair(output);

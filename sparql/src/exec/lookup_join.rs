@@ -26,6 +26,8 @@ const WINDOW_ROWS_MIN: usize = 16;
 const WINDOW_ROWS_MAX: usize = 1024;
 /// Keys found in a window that make the next one larger.
 const DENSE_KEYS: usize = 8;
+/// Rows that are compared between two looks at whether the query was stopped.
+const COMPARED_ROWS: usize = 1 << 14;
 
 /// What is looked up.
 #[derive(Clone, Debug)]
@@ -207,8 +209,12 @@ impl LookupJoin {
                 *value = self.outer.batch.column(*column)[row];
             }
             let length = self.lookup.keys.len();
-            self.window
-                .refill(&self.snapshot, &self.lookup, Some(&key[..length]))?;
+            self.window.refill(
+                &self.snapshot,
+                &self.lookup,
+                &self.control,
+                Some(&key[..length]),
+            )?;
         }
     }
 
@@ -230,7 +236,8 @@ impl LookupJoin {
             return Ok(false);
         }
         self.flush(output);
-        self.window.refill(&self.snapshot, &self.lookup, None)?;
+        self.window
+            .refill(&self.snapshot, &self.lookup, &self.control, None)?;
         let row = self.sequence[self.group.start] as usize;
         let (batch, keys) = (&self.outer.batch, &self.lookup.keys);
         if self.lookup.is_sorted && self.group.end == self.sequence.len() {
@@ -249,8 +256,9 @@ impl LookupJoin {
     }
 
     /// Pairs the group with the matches; `true` if the output is full.
-    fn pair(&mut self, output: &Batch) -> bool {
+    fn pair(&mut self, output: &Batch) -> Result<bool> {
         let full = self.control.batch_rows() - output.rows();
+        let mut compared = 0;
         while self.next_outer < self.group.end {
             let row = self.sequence[self.next_outer] as usize;
             if self.lookup.residual.is_empty() {
@@ -261,6 +269,11 @@ impl LookupJoin {
                 self.pairs.push_range(row, self.next_match..end);
                 self.next_match = end;
             } else {
+                compared += self.matches.end - self.next_match;
+                if compared > COMPARED_ROWS {
+                    self.control.check()?;
+                    compared = 0;
+                }
                 while self.next_match < self.matches.end && self.pairs.len() < full {
                     let found = self.next_match;
                     if self.lookup.residual.iter().all(|(outer, inner)| {
@@ -273,12 +286,12 @@ impl LookupJoin {
                 }
             }
             if self.next_match < self.matches.end {
-                return true;
+                return Ok(true);
             }
             self.next_match = self.matches.start;
             self.next_outer += 1;
         }
-        false
+        Ok(false)
     }
 }
 
@@ -288,7 +301,7 @@ impl Operator for LookupJoin {
         self.control.check()?;
         while !self.ended {
             if !self.matches.is_empty() {
-                if self.pair(output) {
+                if self.pair(output)? {
                     self.flush(output);
                     return Ok(output.rows());
                 }
@@ -333,6 +346,7 @@ impl Window {
         &mut self,
         snapshot: &Snapshot,
         lookup: &Lookup,
+        control: &Control,
         key: Option<&[TermId]>,
     ) -> Result<()> {
         self.fill = if self.keys >= DENSE_KEYS || key.is_none() {
@@ -352,6 +366,7 @@ impl Window {
             scan.seek(key)?;
         }
         loop {
+            control.check()?;
             self.rows.clear();
             let rows = scan.fill(self.rows.columns_mut(), self.fill)?;
             self.rows.set_rows(rows);

@@ -2,12 +2,14 @@
 //!
 //! Both inputs are read once. Where one is ahead, the other gallops within its batch and is told to skip beyond it, so
 //! that a short input leaps through a long one. The rows of the right input that share a key (a *group*) are
-//! paired with every left row of that key; a group that a batch's end cuts is copied into a buffer.
+//! paired with every left row of that key; a group that a batch's end cuts is copied into a buffer, which must fit in the
+//! query's memory.
 //!
 //! The output is sorted as the left input is.
 
 use super::batch::{Batch, compare_rows, gallop};
 use super::control::Control;
+use super::memory::Reservation;
 use super::operator::{Input, Operator};
 use super::pairs::{Pairs, Source};
 use crate::error::Result;
@@ -36,9 +38,14 @@ pub struct MergeJoin {
     group: Option<Group>,
     /// The rows of a group that several batches had.
     buffer: Batch,
+    /// What the buffer takes.
+    reservation: Reservation,
     pairs: Pairs,
     ended: bool,
 }
+
+/// Rows that are compared between two looks at whether the query was stopped.
+const COMPARED_ROWS: usize = 1 << 14;
 
 /// Right rows that share a key.
 #[derive(Clone, Copy)]
@@ -66,6 +73,7 @@ impl MergeJoin {
             right,
             columns,
             outputs,
+            reservation: Reservation::fixed(control.memory()),
             control,
             group: None,
             buffer,
@@ -75,7 +83,8 @@ impl MergeJoin {
     }
 
     /// Pairs the group with the left rows of its key; `true` if the output is full.
-    fn pair(&mut self, group: &mut Group, output: &Batch) -> bool {
+    fn pair(&mut self, group: &mut Group, output: &Batch) -> Result<bool> {
+        let mut compared = 0;
         let source = if group.buffered {
             &self.buffer
         } else {
@@ -102,6 +111,11 @@ impl MergeJoin {
                 group.next = end;
             } else {
                 let full = self.pairs.len() + space;
+                compared += group.end - group.next;
+                if compared > COMPARED_ROWS {
+                    self.control.check()?;
+                    compared = 0;
+                }
                 while group.next < group.end && self.pairs.len() < full {
                     let right = group.next;
                     if self
@@ -119,12 +133,12 @@ impl MergeJoin {
                 }
             }
             if group.next < group.end {
-                return true;
+                return Ok(true);
             }
             group.next = group.start;
             self.left.at += 1;
         }
-        false
+        Ok(false)
     }
 
     fn flush(&mut self, buffered: bool, output: &mut Batch) {
@@ -243,6 +257,7 @@ impl MergeJoin {
             }
             let end = run_end(&self.right.batch, keys, 0);
             self.buffer.append(&self.right.batch, 0, end);
+            self.reservation.raise_to(self.buffer.bytes())?;
             self.right.at = end;
             if end < self.right.batch.rows() {
                 break;
@@ -263,7 +278,7 @@ impl Operator for MergeJoin {
         self.control.check()?;
         while !self.ended {
             if let Some(mut group) = self.group.take() {
-                if self.pair(&mut group, output) {
+                if self.pair(&mut group, output)? {
                     self.flush(group.buffered, output);
                     self.group = Some(group);
                     return Ok(output.rows());

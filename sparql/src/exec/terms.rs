@@ -2,18 +2,20 @@
 //!
 //! A computed term that the store has gets the store's id; any other is numbered here once, under
 //! [`Kind::Local`]. So equality of ids is equality of terms within a query, and joins, DISTINCT and GROUP BY need
-//! not know where a term comes from. The table grows with the number of different terms that a query computes.
+//! not know where a term comes from. The table grows with the number of different terms that a query computes; it cannot be
+//! put aside, so that it ends the query when it exceeds the query's memory.
 //!
 //! The blank nodes that a CONSTRUCT makes for each solution are numbered only ([`Terms::fresh_blank_node`]): nothing is
 //! kept of them. Their ids are local too, with payloads from [`FRESH_BLANKS`] on.
 
+use super::memory::{Memory, Reservation};
 use crate::error::Result;
 use hashbrown::HashMap;
-use oxrdf::{BlankNode, Literal, Term};
+use oxrdf::{BlankNode, Literal, NamedOrBlankNode, Term, Triple};
 use quadrille_store::id::PAYLOAD_MAX;
 use quadrille_store::{Kind, Snapshot, StoreError, TermId};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 /// Payloads of local ids from here on are numbers of fresh blank nodes.
 const FRESH_BLANKS: u64 = PAYLOAD_MAX / 2 + 1;
@@ -35,7 +37,13 @@ pub struct Terms {
 struct Local {
     terms: Vec<Term>,
     ids: HashMap<Term, TermId>,
+    /// What the terms take.
+    reservation: Option<Reservation>,
 }
+
+/// What a computed term takes besides its text: it is in the list and a key of the table, whose entries have an id and a byte
+/// of their hash.
+const TERM_BYTES: usize = 2 * size_of::<Term>() + size_of::<TermId>() + 1;
 
 impl Terms {
     /// The terms of a snapshot.
@@ -47,6 +55,16 @@ impl Terms {
             fresh_blanks: AtomicU64::new(0),
             first_fresh: OnceLock::new(),
         }
+    }
+
+    /// The same, where what is computed is reserved from a query's memory.
+    #[must_use]
+    pub fn with_memory(mut self, memory: &Arc<Memory>) -> Self {
+        self.local = RwLock::new(Local {
+            reservation: Some(Reservation::fixed(memory)),
+            ..Local::default()
+        });
+        self
     }
 
     /// The snapshot.
@@ -65,7 +83,7 @@ impl Terms {
     /// The id of a term, which is new if neither the store nor the query has it.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// If the store cannot be read; [`crate::QueryError::Memory`].
     pub fn id(&self, term: &Term) -> Result<TermId> {
         if let Some(id) = self.snapshot.term_id(term.as_ref())? {
             return Ok(id);
@@ -74,6 +92,9 @@ impl Terms {
         let mut local = self.local.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(id) = local.ids.get(&term) {
             return Ok(*id);
+        }
+        if let Some(reservation) = &mut local.reservation {
+            reservation.grow((TERM_BYTES + 2 * text_bytes(&term)) as u64)?;
         }
         let id = TermId::new(Kind::Local, local.terms.len() as u64);
         local.terms.push(term.clone());
@@ -154,6 +175,30 @@ impl Terms {
             }
         }
         Ok(self.snapshot.terms(&stored, each)?)
+    }
+}
+
+/// The length of a term's text.
+fn text_bytes(term: &Term) -> usize {
+    match term {
+        Term::NamedNode(node) => node.as_str().len(),
+        Term::BlankNode(node) => node.as_str().len(),
+        Term::Literal(literal) => {
+            literal.value().len()
+                + literal
+                    .language()
+                    .map_or_else(|| literal.datatype().as_str().len(), str::len)
+        }
+        Term::Triple(triple) => {
+            let subject = match &triple.subject {
+                NamedOrBlankNode::NamedNode(node) => node.as_str().len(),
+                NamedOrBlankNode::BlankNode(node) => node.as_str().len(),
+            };
+            size_of::<Triple>()
+                + subject
+                + triple.predicate.as_str().len()
+                + text_bytes(&triple.object)
+        }
     }
 }
 

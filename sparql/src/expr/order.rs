@@ -7,6 +7,8 @@
 //! those without a language before those with the same text and one. Last are literals whose value is not known, by
 //! datatype and form.
 
+mod bytes;
+
 use super::large::compare_digits;
 use super::value::Value;
 use oxrdf::{BaseDirection, NamedOrBlankNode, Term};

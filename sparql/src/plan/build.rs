@@ -2,11 +2,11 @@
 
 use super::PlannerOptions;
 use super::logical::{Mark, VariableId};
-use super::physical::{Node, Operation, ScanNode};
+use super::physical::{Compatibility, Node, Operation, ScanNode};
 use super::seed::Seed;
 use crate::error::Result;
 use crate::exec::batch::Batch;
-use crate::exec::bind_join::{BindJoin, Feed};
+use crate::exec::bind_join::{BindJoin, Factory, Feed};
 use crate::exec::compatible_join::CompatibleJoin;
 use crate::exec::construct::Construct;
 use crate::exec::control::Control;
@@ -24,6 +24,7 @@ use crate::exec::lookup_join::LookupJoin;
 use crate::exec::merge_join::MergeJoin;
 use crate::exec::operator::{Constant, Input, Operator};
 use crate::exec::path::PathJoin;
+use crate::exec::profile::{Measured, Profile};
 use crate::exec::project::Project;
 use crate::exec::scan::ScanOperator;
 use crate::exec::slice::Slice;
@@ -49,6 +50,19 @@ pub struct Execution {
     pub feed: Option<Arc<Batch>>,
     /// The part that the divided scan below a [`Gather`] reads; taken by it.
     pub part: Option<Arc<Mutex<Option<Scan>>>>,
+    /// What measures the nodes, if that was asked for.
+    pub profile: Option<Arc<Profile>>,
+}
+
+impl Execution {
+    /// The same for what is planned while the query runs: it counts for the node that runs it.
+    #[must_use]
+    pub fn unprofiled(&self) -> Self {
+        Self {
+            profile: None,
+            ..self.clone()
+        }
+    }
 }
 
 impl std::fmt::Debug for Execution {
@@ -85,94 +99,140 @@ impl Node {
     /// # Errors
     /// If the store cannot be read.
     pub fn operator(&self, execution: &Execution) -> Result<Box<dyn Operator>> {
+        let Some(profile) = &execution.profile else {
+            return self.plain_operator(execution);
+        };
+        let entry = profile.entry(self, &execution.control);
+        let execution = Execution {
+            control: Arc::clone(&entry.control),
+            ..execution.clone()
+        };
+        let operator = self.plain_operator(&execution)?;
+        Ok(Box::new(Measured::new(operator, entry)))
+    }
+
+    fn plain_operator(&self, execution: &Execution) -> Result<Box<dyn Operator>> {
         let control = || Arc::clone(&execution.control);
-        Ok(match &self.operation {
-            Operation::Empty { .. } => Box::new(Constant::empty()),
-            Operation::Unit => Box::new(Constant::unit()),
+        match &self.operation {
+            Operation::Empty { .. } => boxed(|| Ok(Constant::empty())),
+            Operation::Unit => boxed(|| Ok(Constant::unit())),
             Operation::Feed => match &execution.feed {
-                Some(batch) => Box::new(Feed::new(batch.as_ref().clone())),
-                None => Box::new(Constant::empty()),
+                Some(batch) => boxed(|| Ok(Feed::new(batch.as_ref().clone()))),
+                None => boxed(|| Ok(Constant::empty())),
             },
             Operation::Rows { columns, rows } => {
-                Box::new(Rows::new(Arc::clone(columns), *rows, control()))
+                boxed(|| Ok(Rows::new(Arc::clone(columns), *rows, control())))
             }
-            Operation::Attach { input, ids } => Box::new(Attach::new(
-                input.operator(execution)?,
-                input.variables.len(),
-                ids.clone(),
-            )),
-            Operation::Union { inputs } => Box::new(Union::new(
-                inputs
-                    .iter()
-                    .map(|input| input.operator(execution))
-                    .collect::<Result<Vec<_>>>()?,
-            )),
-            Operation::Path { input, path } => Box::new(PathJoin::new(
-                input.input(execution)?,
-                execution.terms.snapshot(),
-                &execution.control,
-                path.graph,
-                path.machines.clone(),
-                path.start,
-                path.end,
-                path.outputs.clone(),
-            )),
+            Operation::Attach { input, ids } => boxed(|| {
+                Ok(Attach::new(
+                    input.operator(execution)?,
+                    input.variables.len(),
+                    ids.clone(),
+                ))
+            }),
+            Operation::Union { inputs } => boxed(|| {
+                Ok(Union::new(
+                    inputs
+                        .iter()
+                        .map(|input| input.operator(execution))
+                        .collect::<Result<Vec<_>>>()?,
+                ))
+            }),
+            Operation::Path { input, path } => boxed(|| {
+                Ok(PathJoin::new(
+                    input.input(execution)?,
+                    execution.terms.snapshot(),
+                    &execution.control,
+                    path.graph,
+                    path.machines.clone(),
+                    path.start,
+                    path.end,
+                    path.outputs.clone(),
+                ))
+            }),
             Operation::TripleTerms {
                 input,
                 parts,
                 outputs,
                 ..
-            } => Box::new(TripleTermJoin::new(
-                input.input(execution)?,
-                &execution.terms,
-                &execution.control,
-                *parts,
-                outputs.clone(),
-            )),
-            Operation::BindJoin { .. } | Operation::CompatibleJoin { .. } => {
-                self.group_join(execution)?
+            } => boxed(|| {
+                Ok(TripleTermJoin::new(
+                    input.input(execution)?,
+                    &execution.terms,
+                    &execution.control,
+                    *parts,
+                    outputs.clone(),
+                ))
+            }),
+            Operation::BindJoin {
+                left,
+                right,
+                fed,
+                kind,
+                outputs,
+            } => boxed(|| {
+                Ok(BindJoin::new(
+                    left.input(execution)?,
+                    fed_by_batches(right, execution),
+                    fed.clone(),
+                    right.variables.len().saturating_sub(1),
+                    *kind,
+                    outputs.clone(),
+                    control(),
+                ))
+            }),
+            Operation::CompatibleJoin { left, right, join } => {
+                boxed(|| compatible_join(left, right, join, execution))
             }
-            Operation::Extend { .. } => self.extend(execution)?,
-            Operation::Marks { input, marks, seed } => Box::new(Marks::new(
-                input.operator(execution)?,
-                input.variables.len(),
-                probes(execution, marks, seed, &input.variables),
-            )),
+            Operation::Extend { .. } => self.extend(execution),
+            Operation::Marks { input, marks, seed } => boxed(|| {
+                Ok(Marks::new(
+                    input.operator(execution)?,
+                    input.variables.len(),
+                    probes(execution, marks, seed, &input.variables),
+                ))
+            }),
             Operation::Graphs {
                 name,
                 inner,
                 active,
                 variable,
                 seed,
-            } => Box::new(Graphs::new(
-                execution,
-                name.as_ref(),
-                inner,
-                *active,
-                *variable,
-                seed,
-                &self.variables,
-            )),
+            } => boxed(|| {
+                Ok(Graphs::new(
+                    execution,
+                    name.as_ref(),
+                    inner,
+                    *active,
+                    *variable,
+                    seed,
+                    &self.variables,
+                ))
+            }),
             Operation::GroupBy {
                 input,
                 keys,
                 aggregates,
-            } => Box::new(GroupBy::new(
-                input.input(execution)?,
-                keys.clone(),
-                aggregates,
-                &input.variables,
-                &execution.terms,
-                control(),
-            )?),
-            Operation::Sort { input, keys, limit } => Box::new(Sort::new(
-                input.input(execution)?,
-                keys,
-                *limit,
-                &input.variables,
-                &execution.terms,
-                control(),
-            )?),
+            } => boxed(|| {
+                GroupBy::new(
+                    input.input(execution)?,
+                    keys.clone(),
+                    aggregates,
+                    &input.variables,
+                    &execution.terms,
+                    control(),
+                )
+            }),
+            Operation::Sort { input, keys, limit } => boxed(|| {
+                Sort::new(
+                    input.input(execution)?,
+                    keys,
+                    *limit,
+                    &input.variables,
+                    &execution.terms,
+                    control(),
+                )
+            }),
             Operation::Gather {
                 input,
                 scan,
@@ -185,158 +245,146 @@ impl Node {
                     scan.wanted,
                     *parts,
                 )?;
-                Box::new(Gather::new(pipeline(input, parts, *threads, execution)))
+                boxed(|| Ok(Gather::new(pipeline(input, parts, *threads, execution))))
             }
-            Operation::Scan(scan) => Box::new(ScanOperator::new(
-                rows_of(scan, execution)?,
-                scan.width,
-                scan.outputs.clone(),
-                scan.equal.clone(),
-                control(),
-            )),
+            Operation::Scan(scan) => boxed(|| {
+                Ok(ScanOperator::new(
+                    rows_of(scan, execution)?,
+                    scan.width,
+                    scan.outputs.clone(),
+                    scan.equal.clone(),
+                    control(),
+                ))
+            }),
             Operation::MergeJoin {
                 left,
                 right,
                 columns,
                 outputs,
-            } => Box::new(MergeJoin::new(
-                left.input(execution)?,
-                right.input(execution)?,
-                columns.clone(),
-                outputs.clone(),
-                control(),
-            )),
+            } => boxed(|| {
+                Ok(MergeJoin::new(
+                    left.input(execution)?,
+                    right.input(execution)?,
+                    columns.clone(),
+                    outputs.clone(),
+                    control(),
+                ))
+            }),
             Operation::LookupJoin {
                 outer,
                 lookup,
                 outputs,
                 ..
-            } => Box::new(LookupJoin::new(
-                outer.input(execution)?,
-                execution.terms.snapshot().clone(),
-                lookup.clone(),
-                outputs.clone(),
-                control(),
-            )),
+            } => boxed(|| {
+                Ok(LookupJoin::new(
+                    outer.input(execution)?,
+                    execution.terms.snapshot().clone(),
+                    lookup.clone(),
+                    outputs.clone(),
+                    control(),
+                ))
+            }),
             Operation::HashJoin {
                 left,
                 right,
                 keys,
                 outputs,
-            } => Box::new(HashJoin::new(
-                left.input(execution)?,
-                right.operator(execution)?,
-                right.variables.len(),
-                keys.0.clone(),
-                keys.1.clone(),
-                outputs.clone(),
-                control(),
-            )),
+            } => boxed(|| {
+                let join = HashJoin::new(
+                    left.input(execution)?,
+                    right.operator(execution)?,
+                    right.variables.len(),
+                    keys.0.clone(),
+                    keys.1.clone(),
+                    outputs.clone(),
+                    control(),
+                );
+                Ok(if self.sorted_by.is_empty() {
+                    join
+                } else {
+                    join.keeping_sequence()
+                })
+            }),
             Operation::CrossJoin {
                 left,
                 right,
                 outputs,
             } => {
                 let (right, execution_again) = (Arc::clone(right), execution.clone());
-                Box::new(CrossJoin::new(
-                    left.input(execution)?,
-                    Box::new(move || right.input(&execution_again)),
-                    outputs.clone(),
+                boxed(|| {
+                    Ok(CrossJoin::new(
+                        left.input(execution)?,
+                        Box::new(move || right.input(&execution_again)),
+                        outputs.clone(),
+                        control(),
+                    ))
+                })
+            }
+            Operation::Filter { input, conditions } => boxed(|| {
+                Filter::new(
+                    input.operator(execution)?,
+                    &input.variables,
+                    conditions,
+                    &execution.terms,
+                    control(),
+                )
+            }),
+            Operation::Project { input, sources } => boxed(|| {
+                Ok(Project::new(
+                    input.operator(execution)?,
+                    input.variables.len(),
+                    sources.clone(),
+                ))
+            }),
+            Operation::Distinct { input } => boxed(|| {
+                Ok(Distinct::new(
+                    input.operator(execution)?,
+                    self.variables.len(),
+                    input.has_sequence(),
                     control(),
                 ))
-            }
-            Operation::Filter { input, conditions } => Box::new(Filter::new(
-                input.operator(execution)?,
-                &input.variables,
-                conditions,
-                &execution.terms,
-                control(),
-            )?),
-            Operation::Project { input, sources } => Box::new(Project::new(
-                input.operator(execution)?,
-                input.variables.len(),
-                sources.clone(),
-            )),
-            Operation::Distinct { input } => Box::new(Distinct::new(
-                input.operator(execution)?,
-                self.variables.len(),
-            )),
-            Operation::Adjacent { input } => Box::new(Adjacent::new(
-                input.operator(execution)?,
-                self.variables.len(),
-            )),
-            Operation::Construct { input, template } => Box::new(Construct::new(
-                input.input(execution)?,
-                template.clone(),
-                &execution.terms,
-                control(),
-            )),
-            Operation::Describe { input, named } => Box::new(Describe::new(
-                input.input(execution)?,
-                named,
-                execution.terms.snapshot().clone(),
-                control(),
-            )),
+            }),
+            Operation::Adjacent { input } => boxed(|| {
+                Ok(Adjacent::new(
+                    input.operator(execution)?,
+                    self.variables.len(),
+                ))
+            }),
+            Operation::Construct { input, template } => boxed(|| {
+                Ok(Construct::new(
+                    input.input(execution)?,
+                    template.clone(),
+                    &execution.terms,
+                    control(),
+                ))
+            }),
+            Operation::Describe { input, named } => boxed(|| {
+                Ok(Describe::new(
+                    input.input(execution)?,
+                    named,
+                    execution.terms.snapshot().clone(),
+                    control(),
+                ))
+            }),
             Operation::Slice {
                 input,
                 offset,
                 limit,
-            } => Box::new(Slice::new(input.operator(execution)?, *offset, *limit)),
-        })
+            } => boxed(|| Ok(Slice::new(input.operator(execution)?, *offset, *limit))),
+        }
     }
 
-    /// Makes a join of whole groups.
-    fn group_join(&self, execution: &Execution) -> Result<Box<dyn Operator>> {
-        let control = Arc::clone(&execution.control);
-        Ok(match &self.operation {
-            Operation::BindJoin {
-                left,
-                right,
-                fed,
-                kind,
-                outputs,
-            } => {
-                let (right, above) = (Arc::clone(right), execution.clone());
-                let number = right.variables.len().saturating_sub(1);
-                let factory = move |batch: Batch| {
-                    let execution = Execution {
-                        feed: Some(Arc::new(batch)),
-                        ..above.clone()
-                    };
-                    right.input(&execution)
-                };
-                Box::new(BindJoin::new(
-                    left.input(execution)?,
-                    Box::new(factory),
-                    fed.clone(),
-                    number,
-                    *kind,
-                    outputs.clone(),
-                    control,
-                ))
-            }
-            Operation::CompatibleJoin { left, right, join } => {
-                let mut variables: Vec<VariableId> =
-                    join.merged.iter().map(|(variable, _)| *variable).collect();
-                let probes = probes(execution, &join.marks, &join.seed, &variables);
-                variables.extend(join.marks.iter().map(|mark| mark.variable));
-                Box::new(CompatibleJoin::new(
-                    left.input(execution)?,
-                    right.operator(execution)?,
-                    right.variables.len(),
-                    join,
-                    Conditions::new(
-                        &variables,
-                        &join.conditions,
-                        &execution.terms,
-                        &execution.control,
-                    )?,
-                    probes,
-                    control,
-                ))
-            }
-            _ => Box::new(Constant::empty()),
-        })
+    /// Whether the sequence of its rows matters to who asked for them: they are sorted, by ids or by values.
+    fn has_sequence(&self) -> bool {
+        match &self.operation {
+            Operation::Sort { .. } => true,
+            Operation::Project { input, .. }
+            | Operation::Slice { input, .. }
+            | Operation::Distinct { input }
+            | Operation::Adjacent { input }
+            | Operation::Attach { input, .. } => input.has_sequence(),
+            _ => !self.sorted_by.is_empty(),
+        }
     }
 
     fn input(&self, execution: &Execution) -> Result<Input> {
@@ -347,6 +395,49 @@ impl Node {
     pub fn batch(&self) -> Batch {
         Batch::new(self.variables.len())
     }
+}
+
+/// Puts an operator on the heap. A plan may be a hundred nodes deep, and without optimisation what an operator is made of
+/// lies on the stack until it is made: in this function's frame, which is gone then, and not in that of the recursion.
+fn boxed<O: Operator + 'static>(make: impl FnOnce() -> Result<O>) -> Result<Box<dyn Operator>> {
+    Ok(Box::new(make()?))
+}
+
+/// Makes the right input of a [`BindJoin`] for each batch of the left one.
+fn fed_by_batches(right: &Arc<Node>, execution: &Execution) -> Factory {
+    let (right, above) = (Arc::clone(right), execution.clone());
+    Box::new(move |batch| {
+        right.input(&Execution {
+            feed: Some(Arc::new(batch)),
+            ..above.clone()
+        })
+    })
+}
+
+fn compatible_join(
+    left: &Node,
+    right: &Node,
+    join: &Compatibility,
+    execution: &Execution,
+) -> Result<CompatibleJoin> {
+    let mut variables: Vec<VariableId> =
+        join.merged.iter().map(|(variable, _)| *variable).collect();
+    let probes = probes(execution, &join.marks, &join.seed, &variables);
+    variables.extend(join.marks.iter().map(|mark| mark.variable));
+    Ok(CompatibleJoin::new(
+        left.input(execution)?,
+        right.operator(execution)?,
+        right.variables.len(),
+        join,
+        Conditions::new(
+            &variables,
+            &join.conditions,
+            &execution.terms,
+            &execution.control,
+        )?,
+        probes,
+        Arc::clone(&execution.control),
+    ))
 }
 
 /// What a scan reads: the part that it is given, or everything.

@@ -1,32 +1,34 @@
-//! EXPLAIN: the physical plan as text, a line a node, inputs indented below.
+//! EXPLAIN: what the nodes of a physical plan do, in words.
 
+use super::explanation::Explanation;
 use super::logical::{LogicalQuery, QuadPattern, Variables};
 use super::logical::{PatternGraph, PatternTerm, VariableId};
 use super::physical::{Node, Operation, PathNode};
 use crate::exec::path::{End, Start};
+use crate::exec::profile::Profile;
 use crate::exec::triple_terms::Part;
 use crate::expr::Expr;
 use std::fmt::Write;
 use std::sync::Arc;
 
-/// Prints a plan.
-pub fn explain(query: &LogicalQuery, root: &Node) -> String {
-    let mut text = String::new();
-    Explainer {
+/// Explains a plan, with what its nodes did if that was measured.
+pub fn explain(query: &LogicalQuery, root: &Node, profile: Option<&Profile>) -> Explanation {
+    let explainer = Explainer {
         variables: &query.variables,
-        text: &mut text,
-    }
-    .node(root, 0);
-    text
+        profile,
+    };
+    let mut explanation = explainer.node(root);
+    explanation.set_own_times();
+    explanation
 }
 
 struct Explainer<'a> {
     variables: &'a Variables,
-    text: &'a mut String,
+    profile: Option<&'a Profile>,
 }
 
 impl Explainer<'_> {
-    fn node(&mut self, node: &Node, depth: usize) {
+    fn node(&self, node: &Node) -> Explanation {
         let (title, inputs): (String, Vec<&Node>) = match &node.operation {
             Operation::Empty { reason } => (format!("Empty: {reason}"), vec![]),
             Operation::Unit => ("Unit".to_owned(), vec![]),
@@ -232,19 +234,15 @@ impl Explainer<'_> {
                 )
             }
         };
-        let _ = write!(
-            self.text,
-            "{:indent$}{title}  ~{:.0} rows",
-            "",
-            node.rows,
-            indent = depth * 2
-        );
-        if !node.sorted_by.is_empty() {
-            let _ = write!(self.text, ", sorted by {}", self.names(&node.sorted_by));
-        }
-        self.text.push('\n');
-        for input in inputs {
-            self.node(input, depth + 1);
+        let sorted_by = node.sorted_by.iter();
+        Explanation {
+            operation: title,
+            estimated_rows: node.rows,
+            sorted_by: sorted_by
+                .map(|variable| self.variables.display(*variable))
+                .collect(),
+            actual: self.profile.and_then(|profile| profile.actual(node)),
+            inputs: inputs.into_iter().map(|input| self.node(input)).collect(),
         }
     }
 

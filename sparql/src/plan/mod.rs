@@ -10,6 +10,7 @@ pub mod build;
 pub mod cardinality;
 pub mod cost;
 pub mod explain;
+pub mod explanation;
 pub mod form;
 mod group_join;
 pub mod join_order;

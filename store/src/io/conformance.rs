@@ -10,6 +10,7 @@ pub(super) fn check(storage: &dyn Storage) {
     contents(storage);
     refusals(storage);
     locks(storage);
+    temporary(storage);
 }
 
 fn put(storage: &dyn Storage, path: &str, bytes: &[u8]) {
@@ -117,4 +118,21 @@ fn locks(storage: &dyn Storage) {
     assert!(matches!(storage.lock(), Err(StoreError::Locked { .. })));
     drop(held);
     drop(storage.lock().unwrap());
+}
+
+fn temporary(storage: &dyn Storage) {
+    let before = storage.list("").unwrap();
+    let Some(mut first) = storage.temporary().unwrap() else {
+        return;
+    };
+    let mut second = storage.temporary().unwrap().unwrap();
+    first.append(b"one").unwrap();
+    second.append(b"two").unwrap();
+    first.append(b" and more").unwrap();
+    let mut bytes = [0; 4];
+    first.read_at(2, &mut bytes).unwrap();
+    assert_eq!(&bytes, b"e an");
+    assert!(second.read_at(0, &mut bytes).is_err());
+    drop((first, second));
+    assert_eq!(storage.list("").unwrap(), before);
 }

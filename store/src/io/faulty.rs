@@ -29,7 +29,7 @@ pub use crashes::{CrashPoint, for_each_crash};
 
 use super::memory::{BytesReader, MemoryStorage};
 use super::path::{check, check_directory, error};
-use super::{Bytes, Lock, Storage, WriteFile};
+use super::{Bytes, Lock, Storage, TemporaryFile, WriteFile};
 use crate::error::{Result, StoreError};
 use disk::{Disk, NodeId, Random};
 use std::fmt;
@@ -340,8 +340,54 @@ impl Storage for FaultyStorage {
         Ok(state.capacity.map(|_| state.room()))
     }
 
+    fn temporary(&self) -> Result<Option<Box<dyn TemporaryFile>>> {
+        // It has a name here, so that its writes are operations and its bytes take space.
+        let path = format!("temporary/{:08}", self.state().operations.len());
+        let writer = self.create(&path)?;
+        Ok(Some(Box::new(FaultyTemporary {
+            storage: self.clone(),
+            writer: Mutex::new(writer),
+            path,
+        })))
+    }
+
     fn display(&self, path: &str) -> PathBuf {
         shown(path)
+    }
+}
+
+struct FaultyTemporary {
+    storage: FaultyStorage,
+    /// A mutex makes it `Sync`.
+    writer: Mutex<Box<dyn WriteFile>>,
+    path: String,
+}
+
+impl TemporaryFile for FaultyTemporary {
+    fn append(&mut self, bytes: &[u8]) -> Result<()> {
+        let writer = self.writer.get_mut();
+        writer
+            .unwrap_or_else(PoisonError::into_inner)
+            .write_all(bytes)
+    }
+
+    fn read_at(&self, offset: u64, bytes: &mut [u8]) -> Result<()> {
+        let all = self.storage.map(&self.path)?;
+        let end = offset.saturating_add(bytes.len() as u64);
+        match all.get(offset as usize..end as usize) {
+            Some(found) => {
+                bytes.copy_from_slice(found);
+                Ok(())
+            }
+            None => Err(refuse("read", &self.path, io::ErrorKind::UnexpectedEof)),
+        }
+    }
+}
+
+impl Drop for FaultyTemporary {
+    fn drop(&mut self) {
+        // A disk that fails keeps the name; a file that never had one would be gone.
+        let _ = self.storage.remove(&self.path);
     }
 }
 

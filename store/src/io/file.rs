@@ -10,7 +10,7 @@
 //!   stands in the file is for messages only.
 
 use super::path::{check, check_directory, directory_of, error};
-use super::{Bytes, Lock, Storage, WriteFile};
+use super::{Bytes, Lock, Storage, TemporaryFile, WriteFile, temporary};
 use crate::error::{Result, StoreError};
 use rustix::fs::{Advice, FlockOperation};
 use std::fs::{self, File, OpenOptions};
@@ -201,6 +201,10 @@ impl Storage for FileStorage {
         let status = rustix::fs::statvfs(&self.root)
             .map_err(|e| error("free space of", &self.root, e.into()))?;
         Ok(Some(status.f_bavail.saturating_mul(status.f_frsize)))
+    }
+
+    fn temporary(&self) -> Result<Option<Box<dyn TemporaryFile>>> {
+        temporary::in_directory(&self.root).map(Some)
     }
 
     fn display(&self, path: &str) -> PathBuf {

@@ -12,12 +12,14 @@ pub mod faulty;
 pub mod file;
 pub mod memory;
 mod path;
+pub mod temporary;
 
 use crate::error::Result;
 use std::fmt;
 use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::Arc;
+pub use temporary::TemporaryFile;
 
 /// A place that holds a store's files: a directory, or memory.
 pub trait Storage: Send + Sync + fmt::Debug {
@@ -56,6 +58,11 @@ pub trait Storage: Send + Sync + fmt::Debug {
     fn lock(&self) -> Result<Box<dyn Lock>>;
     /// Free space in bytes for new files, if it can be known.
     fn free_space(&self) -> Result<Option<u64>>;
+    /// A new file without a name, for what does not fit in memory; `None` where the storage has no other place for it
+    /// than memory.
+    fn temporary(&self) -> Result<Option<Box<dyn TemporaryFile>>> {
+        Ok(None)
+    }
     /// The absolute path of a file, for messages.
     fn display(&self, path: &str) -> PathBuf;
 }

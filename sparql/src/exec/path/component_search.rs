@@ -4,7 +4,8 @@ use super::components::Components;
 use super::machine::Machine;
 use super::step_graph::{CHECKED_STEPS, Given, Marks, StepGraph};
 use crate::error::Result;
-use crate::exec::control::{Charge, Control};
+use crate::exec::control::Control;
+use crate::exec::memory::Reservation;
 use quadrille_store::TermId;
 use std::sync::Arc;
 
@@ -24,7 +25,7 @@ pub(super) struct ComponentSearch {
     start: Option<TermId>,
     /// The least component that has what is wanted. Components reach only lesser ones, so those below it are left out.
     least: u32,
-    charge: Charge,
+    reservation: Reservation,
 }
 
 impl ComponentSearch {
@@ -35,7 +36,7 @@ impl ComponentSearch {
         control: &Arc<Control>,
     ) -> Result<Self> {
         let mut search = Self {
-            charge: Charge::new(control),
+            reservation: Reservation::fixed(control.memory()),
             visited: Marks::new(components.count()),
             given: Given::new(machine, &graph),
             graph,
@@ -47,7 +48,7 @@ impl ComponentSearch {
             least: 0,
         };
         let bytes = search.bytes();
-        search.charge.add(bytes)?;
+        search.reservation.grow(bytes)?;
         Ok(search)
     }
 

@@ -11,7 +11,8 @@
 use super::machine::Machine;
 use super::step_graph::{CHECKED_STEPS, StepGraph};
 use crate::error::Result;
-use crate::exec::control::{Charge, Control};
+use crate::exec::control::Control;
+use crate::exec::memory::Reservation;
 use std::sync::Arc;
 
 /// No component, or a place that was not visited yet.
@@ -38,7 +39,7 @@ pub(super) struct Components {
     /// By component: where its targets end.
     target_ends: Vec<u32>,
     /// Given back with the components.
-    charge: Charge,
+    reservation: Reservation,
 }
 
 impl Components {
@@ -52,7 +53,10 @@ impl Components {
     pub(super) fn fits(machine: &Machine, graph: &StepGraph, control: &Control) -> bool {
         let places = (graph.nodes.len() * machine.is_accepting.len()) as u64;
         let steps = steps_of(machine, graph);
-        u32::try_from(steps).is_ok() && control.has_room(places * PLACE_BYTES + steps * STEP_BYTES)
+        u32::try_from(steps).is_ok()
+            && control
+                .memory()
+                .has_room(places * PLACE_BYTES + steps * STEP_BYTES)
     }
 
     /// Finds the components of all places that begin a path or are reached by one.
@@ -62,8 +66,8 @@ impl Components {
         control: &Arc<Control>,
     ) -> Result<Self> {
         let places = graph.nodes.len() * machine.is_accepting.len();
-        let mut charge = Charge::new(control);
-        charge.add(places as u64 * PLACE_BYTES)?;
+        let mut reservation = Reservation::fixed(control.memory());
+        reservation.grow(places as u64 * PLACE_BYTES)?;
         let mut search = Tarjan {
             machine,
             graph,
@@ -80,7 +84,7 @@ impl Components {
                 member_ends: Vec::new(),
                 targets: Vec::new(),
                 target_ends: Vec::new(),
-                charge,
+                reservation,
             },
         };
         for node in 0..graph.nodes.len() as u32 {
@@ -89,7 +93,7 @@ impl Components {
         let mut components = search.found;
         components.connect(machine, graph, control)?;
         let bytes = components.targets.len() as u64 * STEP_BYTES;
-        components.charge.add(bytes)?;
+        components.reservation.grow(bytes)?;
         Ok(components)
     }
 

@@ -18,7 +18,8 @@ use super::component_search::ComponentSearch;
 use super::machine::Machine;
 use super::step_graph::{CHECKED_STEPS, Given, Marks, StepGraph};
 use crate::error::Result;
-use crate::exec::control::{Charge, Control};
+use crate::exec::control::Control;
+use crate::exec::memory::Reservation;
 use quadrille_store::{Snapshot, TermId};
 use roaring::RoaringTreemap;
 use std::sync::Arc;
@@ -41,7 +42,7 @@ pub struct Search {
     places: Option<PlaceSearch>,
     components: Option<ComponentSearch>,
     /// For the nodes that lookups visited: as much as the largest search so far took.
-    charge: Charge,
+    reservation: Reservation,
 }
 
 enum Current {
@@ -55,7 +56,7 @@ impl Search {
     /// Searches of a machine.
     pub fn new(snapshot: Snapshot, control: Arc<Control>, machine: Arc<Machine>) -> Self {
         Self {
-            charge: Charge::new(&control),
+            reservation: Reservation::fixed(control.memory()),
             snapshot,
             control,
             machine,
@@ -127,7 +128,7 @@ impl Search {
             },
             Current::Lookups(search) => {
                 let has_more = search.advance(machine, &self.snapshot, control, ends)?;
-                self.charge.raise_to(search.count * VISITED_BYTES)?;
+                self.reservation.raise_to(search.count * VISITED_BYTES)?;
                 if has_more && let Some(graph) = machine.graph(&self.snapshot, control)? {
                     let mut places = PlaceSearch::new(graph, machine, control)?;
                     places.take_over(machine, control, search)?;
@@ -236,13 +237,13 @@ struct PlaceSearch {
     given: Option<Given>,
     /// The start, if it is to be given.
     start: Option<TermId>,
-    charge: Charge,
+    reservation: Reservation,
 }
 
 impl PlaceSearch {
     fn new(graph: Arc<StepGraph>, machine: &Machine, control: &Arc<Control>) -> Result<Self> {
         let mut search = Self {
-            charge: Charge::new(control),
+            reservation: Reservation::fixed(control.memory()),
             visited: Marks::new(graph.nodes.len() * machine.is_accepting.len()),
             given: Given::new(machine, &graph),
             graph,
@@ -251,7 +252,7 @@ impl PlaceSearch {
             start: None,
         };
         let bytes = search.bytes();
-        search.charge.add(bytes)?;
+        search.reservation.grow(bytes)?;
         Ok(search)
     }
 

@@ -12,7 +12,8 @@
 
 use super::machine::Machine;
 use crate::error::Result;
-use crate::exec::control::{Charge, Control};
+use crate::exec::control::Control;
+use crate::exec::memory::Reservation;
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
 use quadrille_store::{Snapshot, TermId};
@@ -32,7 +33,7 @@ pub(super) struct StepGraph {
     numbers: HashMap<TermId, u32>,
     relations: Vec<Adjacency>,
     /// Given back with the graph.
-    charge: Charge,
+    reservation: Reservation,
 }
 
 #[derive(Debug, Default)]
@@ -47,7 +48,8 @@ impl StepGraph {
     pub(super) fn fits(machine: &Machine, control: &Control) -> bool {
         let rows = machine.rows();
         let places = (2 * rows).checked_mul(machine.is_accepting.len() as u64);
-        places.is_some_and(|places| places <= PLACES_MAX) && control.has_room(rows * STEP_BYTES)
+        places.is_some_and(|places| places <= PLACES_MAX)
+            && control.memory().has_room(rows * STEP_BYTES)
     }
 
     /// Reads all steps.
@@ -56,13 +58,13 @@ impl StepGraph {
         snapshot: &Snapshot,
         control: &Arc<Control>,
     ) -> Result<Self> {
-        let mut charge = Charge::new(control);
+        let mut reservation = Reservation::fixed(control.memory());
         let mut graph = Self {
             nodes: Vec::new(),
             // To make room later would stop everything for as long as it takes to file all nodes anew.
             numbers: HashMap::with_capacity(machine.rows() as usize),
             relations: Vec::new(),
-            charge: Charge::new(control),
+            reservation: Reservation::fixed(control.memory()),
         };
         for relation in &machine.relations {
             let mut adjacency = Adjacency::default();
@@ -91,14 +93,14 @@ impl StepGraph {
                 adjacency.targets.push(to);
                 uncharged += 1;
                 if uncharged == CHECKED_STEPS as u64 {
-                    charge.add(std::mem::take(&mut uncharged) * STEP_BYTES)?;
+                    reservation.grow(std::mem::take(&mut uncharged) * STEP_BYTES)?;
                 }
                 Ok(())
             })?;
-            charge.add(uncharged * STEP_BYTES)?;
+            reservation.grow(uncharged * STEP_BYTES)?;
             graph.relations.push(adjacency);
         }
-        graph.charge = charge;
+        graph.reservation = reservation;
         Ok(graph)
     }
 
