@@ -76,6 +76,7 @@ fn configurations(random: &mut Random, patterns: usize) -> Vec<QueryOptions> {
         lookup_joins,
         hash_joins,
         forced_order: None,
+        ..PlannerOptions::default()
     };
     let mut configurations = vec![
         options(1024, PlannerOptions::default()),
@@ -97,6 +98,7 @@ fn configurations(random: &mut Random, patterns: usize) -> Vec<QueryOptions> {
                 lookup_joins,
                 hash_joins: true,
                 forced_order: Some(order),
+                ..PlannerOptions::default()
             },
         ));
     }

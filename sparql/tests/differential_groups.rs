@@ -210,6 +210,7 @@ fn options(batch_rows: usize, merge: bool, lookup: bool, hash: bool) -> QueryOpt
             lookup_joins: lookup,
             hash_joins: hash,
             forced_order: None,
+            ..PlannerOptions::default()
         },
         ..QueryOptions::default()
     }

@@ -106,6 +106,7 @@ fn configurations(patterns: usize) -> Vec<QueryOptions> {
                         lookup_joins,
                         hash_joins,
                         forced_order: Some(order.clone()),
+                        ..PlannerOptions::default()
                     },
                     ..QueryOptions::default()
                 });

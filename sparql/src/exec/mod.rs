@@ -18,6 +18,7 @@ pub mod graphs;
 pub mod group;
 pub mod hash;
 pub mod hash_join;
+pub mod key_counts;
 pub mod lookup_join;
 pub mod merge_join;
 pub mod operator;

@@ -17,6 +17,7 @@ use crate::exec::filter::{Conditions, Filter};
 use crate::exec::graphs::Graphs;
 use crate::exec::group::GroupBy;
 use crate::exec::hash_join::HashJoin;
+use crate::exec::key_counts::KeyCounts;
 use crate::exec::lookup_join::LookupJoin;
 use crate::exec::merge_join::MergeJoin;
 use crate::exec::operator::{Constant, Input, Operator};
@@ -132,6 +133,22 @@ impl Node {
                 keys.clone(),
                 aggregates,
                 &input.variables,
+                &execution.terms,
+                control(),
+            )?),
+            Operation::PatternCount { ids, .. } => {
+                let columns = ids.iter().map(|id| vec![*id]).collect();
+                Box::new(Rows::new(Arc::new(columns), 1, control()))
+            }
+            Operation::KeyCounts {
+                patterns,
+                counted,
+                is_by_key,
+                ..
+            } => Box::new(KeyCounts::new(
+                patterns,
+                counted.clone(),
+                *is_by_key,
                 &execution.terms,
                 control(),
             )?),

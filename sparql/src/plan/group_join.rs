@@ -37,6 +37,9 @@ struct Joined<'a> {
 
 impl Planner<'_> {
     pub(super) fn join(&self, inputs: &[Group], wanted: Wanted<'_>) -> Result<Node> {
+        if let Some(node) = self.distributed(inputs, wanted)? {
+            return Ok(node);
+        }
         let mut needed = wanted.variables.to_vec();
         for (index, input) in inputs.iter().enumerate() {
             for other in &inputs[..index] {
