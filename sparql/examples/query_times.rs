@@ -1,4 +1,4 @@
-//! How long queries take, in this process: `cargo run --release --example query_times -- STORE QUERIES`.
+//! How long queries take, in this process: `cargo run --release -p quadrille-sparql --example query_times -- STORE QUERIES`.
 //!
 //! QUERIES is a file `.rq` or a directory of them. Each is run from its text to the bytes of its result, parse and plan
 //! included, warm, one at a time, with nothing remembered from run to run. A line goes to standard output for each:
@@ -7,13 +7,12 @@
 //! otherwise it is TSV. What comes of the figures: `benches/queries/README.md`.
 
 use clap::Parser;
-use quadrille::Store;
-use quadrille::sparql::{PreparedQuery, Query, QueryError, QueryOptions, ResultFormat};
-use quadrille::store::Snapshot;
+use quadrille_sparql::{PreparedQuery, Query, QueryError, QueryOptions, ResultFormat};
+use quadrille_store::{Snapshot, Store};
 use std::error::Error;
 use std::fs;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 #[derive(Parser)]
@@ -31,6 +30,9 @@ struct Arguments {
     /// Seconds that are spent on the runs of a query, five of them at least.
     #[arg(long, default_value_t = 0.2)]
     spend: f64,
+    /// Instead: join so many patterns of each query in every order, and compare the best with the one that is chosen.
+    #[arg(long)]
+    orders: Option<usize>,
     /// Write the answers here, as JSON.
     #[arg(long)]
     answers: Option<PathBuf>,
@@ -70,6 +72,17 @@ fn main() -> Result<(), Box<dyn Error>> {
     let arguments = Arguments::parse();
     let store = Store::open_read_only(&arguments.store)?;
     let snapshot = store.snapshot();
+    if let Some(patterns) = arguments.orders {
+        println!(
+            "query\tchosen ms\tbest ms\tratio\tbest order\torders\tbeyond four times the chosen"
+        );
+        for path in queries(&arguments)? {
+            let text = fs::read_to_string(&path)?;
+            let name = path.file_stem().unwrap_or_default().to_string_lossy();
+            println!("{name}\t{}", try_orders(&text, patterns, &snapshot)?);
+        }
+        return Ok(());
+    }
     println!("query\trows\tbytes\tms\tleast ms\tprepared ms\terror");
     for path in queries(&arguments)? {
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
@@ -83,8 +96,8 @@ fn main() -> Result<(), Box<dyn Error>> {
                 if let Some(directory) = &arguments.answers {
                     fs::create_dir_all(directory)?;
                     let file = fs::File::create(directory.join(format!("{name}.json")))?;
-                    let results = Query::parse(&text, None)?
-                        .execute(&snapshot, &QueryOptions::default())?;
+                    let results =
+                        Query::parse(&text, None)?.execute(&snapshot, &QueryOptions::default())?;
                     results.write(ResultFormat::Json, file)?;
                 }
             }
@@ -118,11 +131,7 @@ fn format(text: &str) -> ResultFormat {
         .unwrap_or(ResultFormat::Tsv)
 }
 
-fn measure(
-    text: &str,
-    snapshot: &Snapshot,
-    arguments: &Arguments,
-) -> Result<Figures, QueryError> {
+fn measure(text: &str, snapshot: &Snapshot, arguments: &Arguments) -> Result<Figures, QueryError> {
     let format = format(text);
     let options = QueryOptions {
         timeout: Some(Duration::from_secs_f64(arguments.limit)),
@@ -148,6 +157,55 @@ fn measure(
         least,
         prepared,
     })
+}
+
+/// Runs a query with its patterns joined in each order; an order is given up at four times what the chosen one takes.
+fn try_orders(text: &str, patterns: usize, snapshot: &Snapshot) -> Result<String, QueryError> {
+    let query = Query::parse(text, None)?;
+    let least = |options: &QueryOptions| {
+        let run = || {
+            let results = query.execute(snapshot, options)?;
+            results
+                .write(ResultFormat::Tsv, Counter::default())
+                .map(drop)
+        };
+        repeat(Duration::ZERO, run).map(|(_, least)| least)
+    };
+    let chosen = least(&QueryOptions::default())?;
+    let (mut best, mut best_order, mut orders, mut slow) = (f64::INFINITY, Vec::new(), 0, 0);
+    let mut order: Vec<usize> = (0..patterns).collect();
+    loop {
+        let mut options = QueryOptions {
+            timeout: Some(Duration::from_secs_f64((4.0 * chosen / 1e3).max(1e-3))),
+            ..QueryOptions::default()
+        };
+        options.planner.forced_order = Some(order.clone());
+        orders += 1;
+        match least(&options) {
+            Ok(took) if took < best => (best, best_order) = (took, order.clone()),
+            Ok(_) => {}
+            Err(QueryError::Timeout { .. }) => slow += 1,
+            Err(error) => return Err(error),
+        }
+        if !next_permutation(&mut order) {
+            break;
+        }
+    }
+    Ok(format!(
+        "{chosen:.4}\t{best:.4}\t{:.2}\t{best_order:?}\t{orders}\t{slow}",
+        chosen / best
+    ))
+}
+
+/// The next permutation in lexicographic order, if there is one.
+fn next_permutation(order: &mut [usize]) -> bool {
+    let Some(at) = order.windows(2).rposition(|pair| pair[0] < pair[1]) else {
+        return false;
+    };
+    let larger = order.iter().rposition(|value| *value > order[at]);
+    order.swap(at, larger.expect("the next one is larger"));
+    order[at + 1..].reverse();
+    true
 }
 
 /// The median and the least of the milliseconds that something takes.
