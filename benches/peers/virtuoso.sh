@@ -9,6 +9,8 @@
 #   PORT           of its SQL interface (21111)
 #   VIRTUOSO, ISQL the programs; by default those that setup.sh unpacked, or those on the path
 #   DIRECTORY      where the database is made, on the disk that is to be measured
+#   HTTP_PORT      of its SPARQL endpoint; without it there is none
+#   WHEN_LOADED    a command that is run before the server is stopped
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -83,6 +85,18 @@ AsyncQueueMaxThreads = $(nproc)
 DefaultIsolation = 2
 MaxMemPoolSize = 200000000
 INI
+if [ -n "${HTTP_PORT:-}" ]; then
+    cat >> "$directory/virtuoso.ini" <<INI
+
+[HTTPServer]
+ServerPort = 127.0.0.1:$HTTP_PORT
+ServerThreads = 4
+MaxClientConnections = 4
+
+[SPARQL]
+ResultSetMaxRows = 100000000
+INI
+fi
 
 # The server's own CPU time in seconds.
 cpu() {
@@ -134,6 +148,9 @@ awk -v wall="$(awk -v a="$began" -v b="$ended" 'BEGIN { print b - a }')" -v befo
     printf "%d triples, %d loader(s): wall %.2f s, CPU %.2f s, peak %d MiB, %.1f MB on disk\n",
         triples, loaders, wall, after - before, peak, size / 1e6
 }'
+if [ -n "${WHEN_LOADED:-}" ]; then
+    bash -c "$WHEN_LOADED"
+fi
 sql 'shutdown;' > /dev/null 2>&1 || true
 wait "$server" || true
 server=

@@ -32,6 +32,15 @@ fn from_merges_graphs_as_a_set() {
         ask("SELECT (COUNT(*) AS ?n) FROM <e:g> FROM <e:h> FROM <e:g> { ?s ?p ?o }"),
         [count]
     );
+    let one = "\"1\"^^<http://www.w3.org/2001/XMLSchema#integer>";
+    assert_eq!(
+        ask("SELECT ?o (COUNT(*) AS ?n) FROM <e:g> FROM <e:h> { ?s <e:p> ?o } GROUP BY ?o"),
+        ["b", "c", "d"].map(|object| format!("<e:{object}> | {one}"))
+    );
+    assert_eq!(
+        ask("SELECT (COUNT(DISTINCT ?p) AS ?n) FROM <e:g> FROM <e:h> { ?s ?p ?o }"),
+        [one]
+    );
     assert_eq!(ask("SELECT ?o FROM <e:g> { <e:c> <e:p> ?o }"), [""; 0]);
     assert_eq!(
         ask("ASK FROM <e:g> FROM <e:h> { <e:a> <e:p> <e:c> }"),

@@ -101,6 +101,7 @@ fn configurations(random: &mut Random, patterns: usize) -> Vec<QueryOptions> {
                 hash_joins: true,
                 parallel_rows: 1,
                 forced_order: Some(order),
+                ..PlannerOptions::default()
             },
         ));
     }

@@ -107,6 +107,7 @@ fn configurations(patterns: usize) -> Vec<QueryOptions> {
                         hash_joins,
                         parallel_rows: 100,
                         forced_order: Some(order.clone()),
+                        ..PlannerOptions::default()
                     },
                     threads: 2,
                     ..QueryOptions::default()

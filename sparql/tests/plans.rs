@@ -82,11 +82,25 @@ fn sorted_rows_are_made_distinct_without_a_table() {
     assert_eq!(
         explain(
             "SELECT DISTINCT ?t { ?x <e:town> ?t }",
-            PlannerOptions::default()
+            PlannerOptions {
+                index_counts: false,
+                ..PlannerOptions::default()
+            }
         ),
         "Distinct (of equal neighbours)  ~5000 rows, sorted by ?t ?x
   Scan pos { ?x <e:town> ?t }  ~5000 rows, sorted by ?t ?x
 "
+    );
+}
+
+#[test]
+fn distinct_terms_come_from_the_index() {
+    assert_eq!(
+        explain(
+            "SELECT DISTINCT ?t { ?x <e:town> ?t }",
+            PlannerOptions::default()
+        ),
+        "KeyCounts by ?t in pos  ~50 rows, sorted by ?t\n"
     );
 }
 
@@ -173,8 +187,8 @@ fn conditions_go_below_an_optional_and_a_limit_into_a_sort() {
   Project ?n  ~3 rows
     Sort by DESC(?t), first 3  ~3 rows
       LeftHashJoin on ?x  ~5000 rows
-        Filter (?n > \"4\")  ~5000 rows, sorted by ?x ?n
-          Scan pso { ?x <e:name> ?n }  ~5000 rows, sorted by ?x ?n
+        Filter (?n > \"4\")  ~5000 rows, sorted by ?n ?x
+          Scan pos { ?x <e:name> ?n }  ~5000 rows, sorted by ?n ?x
         Scan pso { ?x <e:town> ?t }  ~5000 rows, sorted by ?x ?t
 "
     );

@@ -11,7 +11,8 @@ use crate::expr::value::Value;
 use crate::expr::{Operation, OrderKey};
 use crate::plan::logical::AggregateFunction;
 use oxrdf::{Literal, Term};
-use quadrille_store::TermId;
+use quadrille_store::id::Kind;
+use quadrille_store::{TermId, inline};
 
 /// What one aggregate of one group has come to.
 pub struct Aggregated {
@@ -138,7 +139,7 @@ impl Aggregated {
     /// If the store cannot be read.
     pub fn finish(self, function: &AggregateFunction, terms: &Terms) -> Result<TermId> {
         let term: Option<Term> = match self.state {
-            State::Count(count) => Some(Literal::from(count_of(count)).into()),
+            State::Count(count) => return count_id(count, terms),
             State::Sum(sum, count) => {
                 let is_average = *function == AggregateFunction::Average && count > 0;
                 sum.and_then(|sum| {
@@ -162,6 +163,14 @@ impl Aggregated {
     }
 }
 
-fn count_of(count: u64) -> i64 {
-    i64::try_from(count).unwrap_or(i64::MAX)
+/// The id of a count.
+///
+/// # Errors
+/// If the store cannot be read.
+pub fn count_id(count: u64, terms: &Terms) -> Result<TermId> {
+    let count = i64::try_from(count).unwrap_or(i64::MAX);
+    match inline::from_integer(Kind::Integer, count) {
+        Some(id) => Ok(id),
+        None => terms.id(&Literal::from(count).into()),
+    }
 }

@@ -22,6 +22,7 @@ pub mod graphs;
 pub mod group;
 pub mod hash;
 pub mod hash_join;
+pub mod key_counts;
 pub mod lookup_join;
 pub mod memory;
 pub mod merge_join;

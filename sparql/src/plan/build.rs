@@ -20,6 +20,7 @@ use crate::exec::gather::{Gather, Pipeline};
 use crate::exec::graphs::Graphs;
 use crate::exec::group::GroupBy;
 use crate::exec::hash_join::HashJoin;
+use crate::exec::key_counts::KeyCounts;
 use crate::exec::lookup_join::LookupJoin;
 use crate::exec::merge_join::MergeJoin;
 use crate::exec::operator::{Constant, Input, Operator};
@@ -219,6 +220,24 @@ impl Node {
                     keys.clone(),
                     aggregates,
                     &input.variables,
+                    &execution.terms,
+                    control(),
+                )
+            }),
+            Operation::PatternCount { ids, .. } => boxed(|| {
+                let columns = ids.iter().map(|id| vec![*id]).collect();
+                Ok(Rows::new(Arc::new(columns), 1, control()))
+            }),
+            Operation::KeyCounts {
+                patterns,
+                counted,
+                is_by_key,
+                ..
+            } => boxed(|| {
+                KeyCounts::new(
+                    patterns,
+                    counted.clone(),
+                    *is_by_key,
                     &execution.terms,
                     control(),
                 )

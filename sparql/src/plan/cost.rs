@@ -10,6 +10,8 @@ pub const MERGE: f64 = 2.5;
 pub const KEY: f64 = 20.0;
 /// To sort a key among those of its batch.
 pub const SORT: f64 = 30.0;
+/// What a term costs more to look up if its neighbours in the rows are not its neighbours in the dictionary.
+pub const FETCH: f64 = 100.0;
 /// To seek a key in an index that lies far from the one before.
 pub const SEEK: f64 = 500.0;
 /// To read a step of a path into memory.

@@ -177,6 +177,27 @@ impl Explainer<'_> {
                 }
                 (title, vec![&**input])
             }
+            Operation::PatternCount { pattern, .. } => {
+                (format!("PatternCount {}", self.pattern(pattern)), vec![])
+            }
+            Operation::KeyCounts {
+                patterns,
+                key,
+                is_by_key,
+                ..
+            } => {
+                let orders: Vec<&str> = patterns
+                    .iter()
+                    .map(|pattern| pattern.order.name())
+                    .collect();
+                let title = if *is_by_key {
+                    "KeyCounts"
+                } else {
+                    "KeyCounts, summed,"
+                };
+                let (key, orders) = (self.names(&[*key]), orders.join(" "));
+                (format!("{title} by {key} in {orders}"), vec![])
+            }
             Operation::Sort { input, keys, limit } => {
                 let mut title = "Sort by".to_owned();
                 for key in keys {

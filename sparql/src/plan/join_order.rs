@@ -72,7 +72,7 @@ fn distinct_of(pattern: &CountedPattern, variable: VariableId) -> f64 {
 }
 
 /// The orders that can hold a pattern's rows.
-fn orders(pattern: &CountedPattern) -> &'static [Order] {
+pub(super) fn orders(pattern: &CountedPattern) -> &'static [Order] {
     match pattern.pattern.graph {
         GraphSelector::Default => &Order::DEFAULT_GRAPH,
         GraphSelector::Named(_) | GraphSelector::AnyNamed => &Order::NAMED_GRAPHS,
@@ -84,6 +84,8 @@ fn orders(pattern: &CountedPattern) -> &'static [Order] {
 pub struct Goal<'a> {
     /// The variables of a DISTINCT.
     pub distinct: &'a [VariableId],
+    /// The variables of conditions, whose terms may have to be looked up.
+    pub filtered: &'a [VariableId],
     /// How many rows are taken at most.
     pub rows: Option<f64>,
 }
@@ -91,7 +93,7 @@ pub struct Goal<'a> {
 /// Chooses how to join patterns, of which there is at least one.
 pub fn choose(patterns: &[CountedPattern], options: &PlannerOptions, goal: Goal<'_>) -> JoinPlan {
     let plan = |options: &PlannerOptions| {
-        let mut chooser = Chooser::new(patterns, options, goal.distinct);
+        let mut chooser = Chooser::new(patterns, options, goal);
         let root = match &options.forced_order {
             Some(order) => chooser.forced(patterns, order),
             None => chooser.components(),
@@ -125,7 +127,7 @@ pub fn choose_from(
     rows: f64,
     options: &PlannerOptions,
 ) -> JoinPlan {
-    let mut chooser = Chooser::new(patterns, options, &[]);
+    let mut chooser = Chooser::new(patterns, options, Goal::default());
     let root = chooser.from_feed(feed, rows.max(1.0));
     JoinPlan::new(chooser.ways, root, chooser.variables)
 }
@@ -170,15 +172,14 @@ struct Chooser<'a> {
     is_distinct: Vec<bool>,
     /// How many columns a DISTINCT above has; 0 if there is none.
     distinct_columns: usize,
+    /// The variable whose terms the conditions on a single pattern need.
+    filtered: Option<u16>,
     distinct: Vec<f64>,
 }
 
 impl<'a> Chooser<'a> {
-    fn new(
-        patterns: &[CountedPattern],
-        options: &'a PlannerOptions,
-        distinct: &[VariableId],
-    ) -> Self {
+    fn new(patterns: &[CountedPattern], options: &'a PlannerOptions, goal: Goal<'_>) -> Self {
+        let distinct = goal.distinct;
         let mut names: Vec<VariableId> = patterns.iter().flat_map(variables).collect();
         let occurrences = {
             names.sort_unstable();
@@ -228,6 +229,13 @@ impl<'a> Chooser<'a> {
                     .collect(),
             })
             .collect();
+        // In a join the sort that the others need matters more.
+        let filtered = match (patterns, goal.filtered) {
+            ([pattern], [variable]) if variables(pattern).any(|known| known == *variable) => {
+                Some(local(*variable))
+            }
+            _ => None,
+        };
         Self {
             patterns: prepared,
             options,
@@ -238,6 +246,7 @@ impl<'a> Chooser<'a> {
                 .collect(),
             variables: names,
             distinct_columns: distinct.len(),
+            filtered,
             distinct: Vec::new(),
         }
     }
@@ -529,8 +538,12 @@ impl<'a> Chooser<'a> {
             distinct: start,
         };
         for scan in &pattern.scans {
+            let is_scattered = self
+                .filtered
+                .is_some_and(|variable| scan.sort.iter().next() != Some(variable));
+            let fetch = if is_scattered { cost::FETCH } else { 0.0 };
             let way = Way {
-                cost: cost::OPEN + pattern.rows * cost::SCAN,
+                cost: cost::OPEN + pattern.rows * (cost::SCAN + fetch),
                 rows: pattern.expected,
                 sort: scan.worth,
                 step: Step::Scan {

@@ -59,7 +59,13 @@ impl Layout<'_> {
                 let mut keys_of_left = self.joins.sort(*left);
                 keys_of_left.truncate(*keys);
                 let keys = keys_of_left;
-                let join = self.inputs(*left, Right::Scan(*pattern, *order), needed, conditions);
+                let join = self.inputs(
+                    way,
+                    *left,
+                    Right::Scan(*pattern, *order),
+                    needed,
+                    conditions,
+                );
                 let columns = JoinColumns {
                     left: columns_of(&join.left, &keys),
                     right: columns_of(&join.right, &keys),
@@ -95,7 +101,13 @@ impl Layout<'_> {
                 order,
                 ..
             } => {
-                let join = self.inputs(*outer, Right::Scan(*pattern, *order), needed, conditions);
+                let join = self.inputs(
+                    way,
+                    *outer,
+                    Right::Scan(*pattern, *order),
+                    needed,
+                    conditions,
+                );
                 let outputs = sources(&join.left, &join.right.variables, &join.given);
                 let node = Node {
                     variables: join.given,
@@ -114,7 +126,7 @@ impl Layout<'_> {
                 filtered(node, join.conditions)
             }
             Step::Cross { left, right } => {
-                let join = self.inputs(*left, Right::Way(*right), needed, conditions);
+                let join = self.inputs(way, *left, Right::Way(*right), needed, conditions);
                 debug_assert!(
                     join.shared.is_empty(),
                     "a cross product of connected patterns"
@@ -156,6 +168,7 @@ impl Layout<'_> {
     /// Lays out the two inputs of a join that gives the `needed` variables.
     fn inputs(
         &self,
+        way: WayNumber,
         left: WayNumber,
         right: Right,
         needed: Vec<VariableId>,
@@ -171,8 +184,19 @@ impl Layout<'_> {
             .copied()
             .filter(|variable| right_bound.contains(variable))
             .collect();
-        let (left_conditions, rest) = split_conditions(conditions, &left_bound);
-        let (right_conditions, conditions) = split_conditions(rest, &right_bound);
+        let (mut left_conditions, rest) = split_conditions(conditions, &left_bound);
+        let (mut right_conditions, mut conditions) = split_conditions(rest, &right_bound);
+        let rows = self.joins.ways[way].rows;
+        let right_rows = match right {
+            Right::Way(right) => self.joins.ways[right].rows,
+            Right::Scan(pattern, _) => self.patterns[pattern].expected,
+        };
+        if rows < self.joins.ways[left].rows {
+            postpone(&mut left_conditions, &mut conditions);
+        }
+        if rows < right_rows {
+            postpone(&mut right_conditions, &mut conditions);
+        }
         let mut given = needed;
         add_variables_of(&mut given, &conditions);
         let mut below = given.clone();
@@ -233,7 +257,10 @@ impl Layout<'_> {
     ) -> Node {
         let outer_bound = self.bound(outer);
         let columns = ScanColumns::new(step.pattern, step.order);
-        let (outer_conditions, conditions) = split_conditions(conditions, &outer_bound);
+        let (mut outer_conditions, mut conditions) = split_conditions(conditions, &outer_bound);
+        if self.joins.ways[way].rows < self.joins.ways[outer].rows {
+            postpone(&mut outer_conditions, &mut conditions);
+        }
         let mut given = needed;
         add_variables_of(&mut given, &conditions);
         let shared: Vec<VariableId> = join_order::variables(step.pattern)
@@ -440,6 +467,15 @@ fn split_conditions(
         condition.variables(&mut |variable| is_bound &= bound.contains(&variable));
         is_bound
     })
+}
+
+/// Moves conditions that are dear, since they read texts, to a join that has fewer rows than its input.
+fn postpone(from: &mut Vec<Arc<Expr>>, to: &mut Vec<Arc<Expr>>) {
+    to.extend(from.extract_if(.., |condition| {
+        let mut is_dear = false;
+        condition.walk(&mut |part| is_dear |= matches!(part, Expr::Call(..) | Expr::Match(_)));
+        is_dear
+    }));
 }
 
 pub(super) fn add_all(known: &mut Vec<VariableId>, more: impl IntoIterator<Item = VariableId>) {

@@ -54,6 +54,9 @@ fn shares(variables: &[VariableId], scope: &VariableSet) -> bool {
 
 impl Planner<'_> {
     pub(super) fn join(&self, inputs: &[Group], wanted: Wanted<'_>) -> Result<Node> {
+        if let Some(node) = self.distributed(inputs, wanted)? {
+            return Ok(node);
+        }
         let inputs: Vec<&Group> = inputs.iter().collect();
         let joined = self.join_inputs(&inputs, None, wanted.variables)?;
         Ok(joined.node)

@@ -2,18 +2,20 @@
 //!
 //! [`logical`] is the algebra with its names resolved; `lower` makes it and refuses what is not supported; [`cardinality`] asks the snapshot how many rows
 //! each pattern has; [`join_order`] chooses how they are joined among the [ways](way) that there are, by their [`cost`];
-//! [`form`], [`physical`], [`layout`], `members`, `group_join`, `path`, `triple_term` and `operators` make a tree of nodes of that, which
-//! [`parallel`] divides among threads; [`build`] makes operators of the nodes; [`explain`] prints the tree.
+//! [`form`], [`physical`], [`layout`], `members`, `group_join`, `key_counts`, `distribution`, `path`, `triple_term` and `operators` make a
+//! tree of nodes of that, which [`parallel`] divides among threads; [`build`] makes operators of the nodes; [`explain`] prints the tree.
 
 pub mod automaton;
 pub mod build;
 pub mod cardinality;
 pub mod cost;
+mod distribution;
 pub mod explain;
 pub mod explanation;
 pub mod form;
 mod group_join;
 pub mod join_order;
+mod key_counts;
 pub mod layout;
 pub mod logical;
 mod lower;
@@ -34,6 +36,10 @@ const PARALLEL_ROWS: usize = 32_768;
 /// Which ways of joining the planner may use, and in which order it must join. All are on; switching them off serves
 /// tests and experiments: answers never depend on it.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a switch of its own"
+)]
 pub struct PlannerOptions {
     /// Merge joins of sorted inputs.
     pub merge_joins: bool,
@@ -43,6 +49,10 @@ pub struct PlannerOptions {
     pub hash_joins: bool,
     /// A scan with at least so many rows is divided among threads.
     pub parallel_rows: usize,
+    /// Counts and distinct terms from the index, without the rows.
+    pub index_counts: bool,
+    /// Joins with a UNION branch by branch.
+    pub union_distribution: bool,
     /// Join the patterns in this order (numbers of the query's patterns; those that are missing come last).
     pub forced_order: Option<Vec<usize>>,
 }
@@ -54,6 +64,8 @@ impl Default for PlannerOptions {
             lookup_joins: true,
             hash_joins: true,
             parallel_rows: PARALLEL_ROWS,
+            index_counts: true,
+            union_distribution: true,
             forced_order: None,
         }
     }

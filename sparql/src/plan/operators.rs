@@ -191,6 +191,9 @@ impl Planner<'_> {
         keys: &[VariableId],
         aggregates: &[Aggregate],
     ) -> Result<Node> {
+        if let Some(node) = self.counted_groups(input, keys, aggregates)? {
+            return Ok(node);
+        }
         let mut below = keys.to_vec();
         let mut used = Vec::new();
         for aggregate in aggregates {

@@ -5,7 +5,7 @@
 //! with whole groups by `group_join` and `operators`.
 
 use super::PlannerOptions;
-use super::cardinality::{Counted, count_patterns};
+use super::cardinality::{self, count_patterns};
 use super::join_order::{self, Goal};
 use super::layout::{Layout, add_variables_of};
 use super::logical::{
@@ -16,6 +16,7 @@ use super::seed::Seed;
 use crate::error::Result;
 use crate::exec::compatible_join::{JoinKind, MergedSource};
 use crate::exec::construct::Instances;
+use crate::exec::key_counts::{Counted, KeyedPattern};
 use crate::exec::lookup_join::Lookup;
 use crate::exec::merge_join::JoinColumns;
 use crate::exec::pairs::Source;
@@ -162,6 +163,24 @@ pub enum Operation {
         keys: Vec<Option<usize>>,
         /// What is computed of each group.
         aggregates: Vec<Aggregate>,
+    },
+    /// One row of how many quads match a pattern.
+    PatternCount {
+        /// The pattern, as the query has it.
+        pattern: Arc<QuadPattern>,
+        /// The number, in each column.
+        ids: Vec<TermId>,
+    },
+    /// Counts the rows of patterns for each term of the one variable that they share.
+    KeyCounts {
+        /// The patterns.
+        patterns: Vec<KeyedPattern>,
+        /// What they share.
+        key: VariableId,
+        /// What is counted.
+        counted: Vec<Counted>,
+        /// Whether there is a row for each term, which comes in the first column, or one for all.
+        is_by_key: bool,
     },
     /// Sorts rows.
     Sort {
@@ -389,6 +408,9 @@ impl Planner<'_> {
                 project(self.node(input, wanted)?, &kept)
             }
             Logical::Distinct { input } => {
+                if let Some(node) = self.distinct_keys(&input.logical)? {
+                    return Ok(node);
+                }
                 let wanted = Wanted {
                     variables: wanted.variables,
                     is_distinct: true,
@@ -470,15 +492,20 @@ impl Planner<'_> {
     ) -> Result<(Node, f64)> {
         let snapshot = self.terms.snapshot();
         let patterns = match count_patterns(snapshot, &conjunction.patterns, self.seed)? {
-            Counted::Patterns(patterns) => patterns,
-            Counted::Empty(reason) => return Ok((leaf(Operation::Empty { reason }, 0.0), 0.0)),
+            cardinality::Counted::Patterns(patterns) => patterns,
+            cardinality::Counted::Empty(reason) => {
+                return Ok((leaf(Operation::Empty { reason }, 0.0), 0.0));
+            }
         };
         if patterns.is_empty() {
             let unit = leaf(Operation::Unit, 1.0);
             let node = self.attached_to_conjunction(unit, conjunction, wanted.variables);
             return Ok((self.filtered(node, &conjunction.filters), 0.0));
         }
+        let mut filtered = Vec::new();
+        add_variables_of(&mut filtered, &conjunction.filters);
         let goal = Goal {
+            filtered: &filtered,
             distinct: if wanted.is_distinct {
                 wanted.variables
             } else {

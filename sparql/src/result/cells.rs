@@ -20,8 +20,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub const BLOCK_BYTES: usize = 1 << 16;
 /// The arena begins anew beyond this.
 const ARENA_BYTES_MAX: usize = 1 << 20;
-/// Entries of the table of forms; a power of two.
-const TABLE_ENTRIES: usize = 1 << 12;
+/// Entries of the table of forms at first; a power of two. Few rows should not pay for a large table.
+const TABLE_ENTRIES_MIN: usize = 1 << 4;
+/// Entries that it grows to.
+const TABLE_ENTRIES_MAX: usize = 1 << 12;
 
 /// A term as formats are given it.
 #[derive(Clone, Copy, Debug)]
@@ -267,12 +269,15 @@ impl Cells {
     /// # Errors
     /// If the store cannot be read.
     pub fn fill(&mut self, terms: &Terms, batch: &Batch, format: &impl RowFormat) -> Result<()> {
-        if self.arena.len() > ARENA_BYTES_MAX || self.table.is_empty() {
+        self.width = batch.width();
+        let entries = (2 * batch.rows() * self.width)
+            .next_power_of_two()
+            .clamp(TABLE_ENTRIES_MIN, TABLE_ENTRIES_MAX);
+        if self.arena.len() > ARENA_BYTES_MAX || self.table.len() < entries {
             self.arena.clear();
             self.table.clear();
-            self.table.resize(TABLE_ENTRIES, (TermId::UNBOUND, NO_TERM));
+            self.table.resize(entries, (TermId::UNBOUND, NO_TERM));
         }
-        self.width = batch.width();
         self.spans.clear();
         self.spans.resize(batch.rows() * self.width, NO_TERM);
         self.missing.clear();
@@ -283,7 +288,8 @@ impl Cells {
                     continue;
                 }
                 let place = row * self.width + column;
-                let (known, span) = self.table[entry_of(*id)];
+                let entry = entry_of(*id, self.table.len());
+                let (known, span) = self.table[entry];
                 if known == *id {
                     self.spans[place] = span;
                 } else if id.kind() == Some(Kind::Local) {
@@ -294,7 +300,7 @@ impl Cells {
                         length: self.arena.len() - start,
                     };
                     self.spans[place] = span;
-                    self.table[entry_of(*id)] = (*id, span);
+                    self.table[entry] = (*id, span);
                 } else {
                     self.missing.push(*id);
                     self.places.push(place);
@@ -339,7 +345,8 @@ impl Cells {
                 spans[places[*index]] = span;
             }
             let id = missing[indexes[0]];
-            table[entry_of(id)] = (id, span);
+            let entry = entry_of(id, table.len());
+            table[entry] = (id, span);
         })?;
         match failed {
             Some(error) => Err(error.into()),
@@ -358,6 +365,7 @@ impl Cells {
     }
 }
 
-fn entry_of(id: TermId) -> usize {
-    mix(id.bits()) as usize % TABLE_ENTRIES
+/// The entry of an id in a table of so many, a power of two.
+fn entry_of(id: TermId, entries: usize) -> usize {
+    mix(id.bits()) as usize & (entries - 1)
 }

@@ -1,0 +1,288 @@
+//! `KeyCounts`: how many rows the join of some patterns has for each term of the variable that they share, without
+//! making these rows.
+//!
+//! The patterns share one variable, the *key*, and nothing else, so that the join has for each key as many rows as the
+//! product of what the patterns have. Each pattern is read in an order that is sorted by the key, and of that only
+//! the key's column. The patterns leap to one another's keys, as in a leapfrog join, and the lengths of their runs of a
+//! common key are multiplied. A run that fills a window is not read: the index counts it, which is exact
+//! with any number of layers, and the scan seeks beyond.
+//!
+//! Keys come out in ascending order, each once.
+
+use super::aggregate::count_id;
+use super::batch::{Batch, gallop};
+use super::control::Control;
+use super::operator::Operator;
+use super::terms::Terms;
+use crate::error::Result;
+use quadrille_store::index::ColumnMask;
+use quadrille_store::merge::Scan;
+use quadrille_store::{GraphSelector, Order, Pattern, Position, TermId};
+use std::sync::Arc;
+
+/// Rows that a window begins with, and shrinks towards after each leap.
+const WINDOW_ROWS_MIN: usize = 16;
+/// Rows that it grows to while it is read on.
+const WINDOW_ROWS_MAX: usize = 1024;
+/// Rows of a window that all have one key, from which on it is better to leap beyond the key.
+const SKIPPED_ROWS_MIN: usize = 16;
+/// The same where the index must count the key's rows.
+const COUNTED_ROWS_MIN: usize = 64;
+
+/// A pattern whose rows are counted.
+#[derive(Clone, Copy, Debug)]
+pub struct KeyedPattern {
+    /// The pattern.
+    pub pattern: Pattern,
+    /// An order whose first column after the pattern's bound ones is the key.
+    pub order: Order,
+    /// How many of the order's columns are bound.
+    pub bound: usize,
+}
+
+/// What is counted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Counted {
+    /// The rows of the join.
+    Rows,
+    /// The keys.
+    Keys,
+}
+
+/// Counts the rows of patterns by key.
+pub struct KeyCounts {
+    runs: Vec<Runs>,
+    counted: Vec<Counted>,
+    /// Whether the rows are those of single keys, which come in a column before the counts.
+    is_by_key: bool,
+    terms: Arc<Terms>,
+    control: Arc<Control>,
+    ended: bool,
+}
+
+impl KeyCounts {
+    /// Counts by key, with the key in the first column; or all in all, in one row.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn new(
+        patterns: &[KeyedPattern],
+        counted: Vec<Counted>,
+        is_by_key: bool,
+        terms: &Arc<Terms>,
+        control: Arc<Control>,
+    ) -> Result<Self> {
+        Ok(Self {
+            runs: patterns
+                .iter()
+                .map(|pattern| Runs::new(pattern, terms))
+                .collect::<Result<_>>()?,
+            counted,
+            is_by_key,
+            terms: Arc::clone(terms),
+            control,
+            ended: false,
+        })
+    }
+
+    /// The next key of all patterns.
+    fn next_key(&mut self) -> Result<Option<TermId>> {
+        let mut key = TermId::UNBOUND;
+        let (mut agreed, mut index) = (0, 0);
+        while agreed < self.runs.len() {
+            let Some(found) = self.runs[index].seek(key, &self.control)? else {
+                return Ok(None);
+            };
+            if found == key {
+                agreed += 1;
+            } else {
+                key = found;
+                agreed = 1;
+            }
+            index = (index + 1) % self.runs.len();
+        }
+        Ok(Some(key))
+    }
+
+    /// Goes beyond the current key; says how many rows it has, if that is wanted.
+    fn take(&mut self, key: TermId) -> Result<u64> {
+        if !self.counted.contains(&Counted::Rows) {
+            self.runs[0].skip(key, &self.control)?;
+            return Ok(1);
+        }
+        self.runs.iter_mut().try_fold(1_u64, |rows, runs| {
+            Ok(rows.saturating_mul(runs.take(key, &self.terms, &self.control)?))
+        })
+    }
+
+    fn push_counts(&self, rows: u64, keys: u64, output: &mut Batch) -> Result<()> {
+        for (index, counted) in self.counted.iter().enumerate() {
+            let count = match counted {
+                Counted::Rows => rows,
+                Counted::Keys => keys,
+            };
+            let column = usize::from(self.is_by_key) + index;
+            output
+                .column_mut(column)
+                .push(count_id(count, &self.terms)?);
+        }
+        Ok(())
+    }
+}
+
+impl Operator for KeyCounts {
+    fn next(&mut self, output: &mut Batch) -> Result<usize> {
+        output.clear();
+        self.control.check()?;
+        if self.ended {
+            return Ok(0);
+        }
+        let (mut all_rows, mut keys) = (0_u64, 0_u64);
+        while !self.is_by_key || keys < self.control.batch_rows() as u64 {
+            let Some(key) = self.next_key()? else {
+                self.ended = true;
+                break;
+            };
+            let rows = self.take(key)?;
+            keys += 1;
+            if self.is_by_key {
+                output.column_mut(0).push(key);
+                self.push_counts(rows, 1, output)?;
+            } else {
+                all_rows = all_rows.saturating_add(rows);
+            }
+        }
+        if self.is_by_key {
+            output.set_rows(keys as usize);
+        } else {
+            self.push_counts(all_rows, keys, output)?;
+            output.set_rows(1);
+        }
+        Ok(output.rows())
+    }
+
+    fn skip_to(&mut self, key: &[TermId]) -> Result<()> {
+        if let (true, Some(first)) = (self.is_by_key, key.first()) {
+            self.runs[0].seek(*first, &self.control)?;
+        }
+        Ok(())
+    }
+}
+
+/// The keys of one pattern with their runs.
+struct Runs {
+    pattern: Pattern,
+    position: Position,
+    scan: Scan,
+    window: Batch,
+    at: usize,
+    fill: usize,
+}
+
+impl Runs {
+    fn new(keyed: &KeyedPattern, terms: &Terms) -> Result<Self> {
+        let columns = keyed.order.columns();
+        let wanted = ColumnMask::NONE.with(keyed.bound);
+        Ok(Self {
+            pattern: keyed.pattern,
+            position: columns[keyed.bound],
+            scan: terms.snapshot().scan(&keyed.pattern, keyed.order, wanted)?,
+            window: Batch::new(columns.len() - keyed.bound),
+            at: 0,
+            fill: WINDOW_ROWS_MIN,
+        })
+    }
+
+    /// Replaces the window by the next rows; `false` at the end.
+    fn refill(&mut self, control: &Control) -> Result<bool> {
+        control.check()?;
+        self.window.clear();
+        self.at = 0;
+        let rows = self.scan.fill(self.window.columns_mut(), self.fill)?;
+        self.window.set_rows(rows);
+        self.fill = (self.fill * 2).min(WINDOW_ROWS_MAX);
+        Ok(rows > 0)
+    }
+
+    /// The first key from here on that is not less than `key`.
+    fn seek(&mut self, key: TermId, control: &Control) -> Result<Option<TermId>> {
+        let keys = self.window.column(0);
+        self.at = gallop(self.at, keys.len(), |row| keys[row] < key);
+        if self.at == keys.len() {
+            // Cheap where the key is near.
+            if !key.is_unbound() {
+                self.scan.seek(&[key])?;
+            }
+            if !self.refill(control)? {
+                return Ok(None);
+            }
+        }
+        Ok(Some(self.window.column(0)[self.at]))
+    }
+
+    /// Goes beyond the run of a key that is the current one.
+    fn skip(&mut self, key: TermId, control: &Control) -> Result<()> {
+        loop {
+            let start = self.at;
+            if !self.pass(key) {
+                return Ok(());
+            }
+            if start == 0 && self.window.rows() >= SKIPPED_ROWS_MIN {
+                return self.leap_beyond(key, control);
+            }
+            if !self.refill(control)? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Goes beyond the run of a key that is the current one, and says how long it is.
+    fn take(&mut self, key: TermId, terms: &Terms, control: &Control) -> Result<u64> {
+        let mut rows = 0;
+        loop {
+            let start = self.at;
+            let is_used_up = self.pass(key);
+            rows += (self.at - start) as u64;
+            if !is_used_up {
+                return Ok(rows);
+            }
+            if start == 0 && self.window.rows() >= COUNTED_ROWS_MIN {
+                let rows = terms.snapshot().count(&self.of_key(key))?;
+                self.leap_beyond(key, control)?;
+                return Ok(rows);
+            }
+            if !self.refill(control)? {
+                return Ok(rows);
+            }
+        }
+    }
+
+    /// Goes beyond the rows of the window that have a key; whether that is its end.
+    fn pass(&mut self, key: TermId) -> bool {
+        let keys = self.window.column(0);
+        self.at = gallop(self.at, keys.len(), |row| keys[row] == key);
+        self.at == keys.len()
+    }
+
+    fn leap_beyond(&mut self, key: TermId, control: &Control) -> Result<()> {
+        self.fill = WINDOW_ROWS_MIN.max(self.fill / 4);
+        if let Some(next) = key.bits().checked_add(1) {
+            return self.seek(TermId::from_bits(next), control).map(drop);
+        }
+        self.scan = Scan::empty();
+        self.window.clear();
+        Ok(())
+    }
+
+    /// The pattern with a term in the key's place.
+    fn of_key(&self, key: TermId) -> Pattern {
+        let mut pattern = self.pattern;
+        match self.position {
+            Position::Subject => pattern.subject = Some(key),
+            Position::Predicate => pattern.predicate = Some(key),
+            Position::Object => pattern.object = Some(key),
+            Position::Graph => pattern.graph = GraphSelector::Named(key),
+        }
+        pattern
+    }
+}
