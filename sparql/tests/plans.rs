@@ -193,3 +193,37 @@ fn conditions_go_below_an_optional_and_a_limit_into_a_sort() {
 "
     );
 }
+
+#[test]
+fn large_scans_are_divided_among_threads_unless_few_rows_are_wanted() {
+    let plan = |query: &str| {
+        let options = QueryOptions {
+            threads: 2,
+            planner: PlannerOptions {
+                parallel_rows: 1_000,
+                ..PlannerOptions::default()
+            },
+            ..QueryOptions::default()
+        };
+        let plan = Query::parse(query, None)
+            .and_then(|query| query.explain(&people().snapshot(), &options))
+            .unwrap_or_else(|error| panic!("{query}: {error}"));
+        let steps = plan.lines().map(|line| line.split_whitespace().next());
+        steps.flatten().collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(
+        plan("SELECT ?n { ?x <e:name> ?n . ?x <e:town> ?t }"),
+        "Gather MergeJoin DividedScan Scan"
+    );
+    assert_eq!(plan("SELECT ?m { ?x <e:is> ?m }"), "Scan");
+    assert_eq!(plan("SELECT ?n { ?x <e:name> ?n } LIMIT 9"), "Slice Scan");
+    assert_eq!(
+        plan("ASK { ?x <e:name> ?n FILTER(?n > \"7\") }"),
+        "Filter Scan"
+    );
+    // The first row of a sort needs all of them.
+    assert_eq!(
+        plan("SELECT ?n { ?x <e:name> ?n } ORDER BY ?n LIMIT 9"),
+        "Slice Sort Gather DividedScan"
+    );
+}

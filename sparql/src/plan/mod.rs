@@ -36,10 +36,7 @@ const PARALLEL_ROWS: usize = 32_768;
 /// Which ways of joining the planner may use, and in which order it must join. All are on; switching them off serves
 /// tests and experiments: answers never depend on it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a switch of its own"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
 pub struct PlannerOptions {
     /// Merge joins of sorted inputs.
     pub merge_joins: bool,

@@ -42,12 +42,16 @@ impl Divider {
             return;
         }
         match &mut node.operation {
-            // Who wants few rows may have them before a thread is there.
+            // Who wants few rows may have them before a thread is there, unless they depend on all rows.
             Operation::Slice {
                 limit: Some(limit),
                 offset,
-                ..
-            } if (offset.saturating_add(*limit) as f64) < self.rows_min => {}
+                input,
+            } if (offset.saturating_add(*limit) as f64) < self.rows_min => {
+                if let Some(all_rows) = all_rows_below(input) {
+                    self.divide(all_rows);
+                }
+            }
             Operation::Slice { input, .. }
             | Operation::Sort { input, .. }
             | Operation::GroupBy { input, .. }
@@ -85,6 +89,19 @@ impl Divider {
                 .max(self.threads * PARTS_A_THREAD)
                 .min(PARTS_MAX),
         };
+    }
+}
+
+/// The input of the first operator, from this one down, whose first row depends on all rows of its input.
+fn all_rows_below(node: &mut Node) -> Option<&mut Node> {
+    match &mut node.operation {
+        Operation::Sort { input, .. } | Operation::GroupBy { input, .. } => Some(input),
+        Operation::Project { input, .. }
+        | Operation::Extend { input, .. }
+        | Operation::Filter { input, .. }
+        | Operation::Distinct { input }
+        | Operation::Adjacent { input } => all_rows_below(input),
+        _ => None,
     }
 }
 
