@@ -31,6 +31,7 @@ pub mod pairs;
 pub mod path;
 pub mod profile;
 pub mod project;
+pub mod ranks;
 pub mod row_set;
 pub mod scan;
 pub mod slice;

@@ -1,12 +1,14 @@
 //! `Sort`: ORDER BY, over terms of every kind, and the first rows of it where no more are wanted.
 //!
-//! A [`expr::OrderKey`] is made for each expression of each row, once; the rest is [`Sorter`]'s, which keeps rows and keys
-//! in memory or spills them.
+//! All rows are sorted by the ranks of their terms ([`super::ranks`]), if they fit in memory. If they do not, or if only the first
+//! rows are wanted, a [`expr::OrderKey`] is made for each expression of each row; the rest is [`Sorter`]'s, which drops what is
+//! not wanted and spills.
 
 use super::batch::Batch;
 use super::control::Control;
 use super::extend::Computation;
 use super::operator::{Input, Operator};
+use super::ranks::Gathered;
 use super::spill::sorter::{RowOrder, Sorted, Sorter};
 use super::terms::Terms;
 use crate::error::Result;
@@ -17,6 +19,9 @@ use quadrille_store::TermId;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
+/// Where fewer rows are wanted, the others are dropped on the way.
+const RANKED_ROWS_MIN: usize = 10_000;
+
 /// What is compared of a term.
 type SortKey = expr::OrderKey<'static>;
 
@@ -24,6 +29,9 @@ type SortKey = expr::OrderKey<'static>;
 pub struct Sort {
     input: Input,
     computations: Vec<Computation>,
+    order: ByKeys,
+    /// How many rows are wanted.
+    limit: usize,
     state: State,
     terms: Arc<Terms>,
     control: Arc<Control>,
@@ -31,12 +39,13 @@ pub struct Sort {
 
 enum State {
     /// Nothing was read yet.
-    Waiting(Sorter<ByKeys>),
+    Waiting,
     Sorted(Sorted<ByKeys>),
     Ended,
 }
 
 /// By keys of terms, the most important first.
+#[derive(Clone)]
 struct ByKeys {
     /// For each key.
     are_descending: Vec<bool>,
@@ -87,32 +96,94 @@ impl Sort {
         let limit = limit.map_or(usize::MAX, |limit| {
             usize::try_from(limit).unwrap_or(usize::MAX)
         });
-        let state = if limit == 0 {
-            State::Ended
-        } else {
-            State::Waiting(Sorter::new(variables.len(), order, limit, &control))
-        };
         Ok(Self {
             input,
             computations,
-            state,
+            order,
+            limit,
+            state: if limit == 0 {
+                State::Ended
+            } else {
+                State::Waiting
+            },
             terms: Arc::clone(terms),
             control,
         })
     }
 
-    fn sort(&mut self, mut sorter: Sorter<ByKeys>) -> Result<Sorted<ByKeys>> {
-        let mut columns: Vec<Vec<TermId>> = vec![Vec::new(); self.computations.len()];
-        while self.input.fetch()? {
-            let batch = &self.input.batch;
-            for (computation, ids) in self.computations.iter_mut().zip(&mut columns) {
-                ids.clear();
-                computation.compute(batch, ids)?;
+    fn sort(&mut self) -> Result<Sorted<ByKeys>> {
+        let width = self.input.batch.width();
+        let mut ids: Vec<Vec<TermId>> = vec![Vec::new(); self.computations.len()];
+        if self.limit > RANKED_ROWS_MIN {
+            let mut gathered = Gathered::new(width, &self.order.are_descending, &self.control);
+            let mut fits = true;
+            while fits && self.fetch(&mut ids)? {
+                fits = gathered.add(&self.input.batch, &ids);
             }
-            let mut keys = order_keys(&columns, batch.rows(), &self.terms)?;
+            if fits && let Some(mut sequence) = gathered.sequence(&self.terms)? {
+                sequence.truncate(self.limit);
+                let (rows, reservation) = gathered.into_parts();
+                return Ok(Sorted::Kept {
+                    rows,
+                    sequence,
+                    at: 0,
+                    reservation,
+                });
+            }
+            return self.spill(gathered);
+        }
+        let mut sorter = self.sorter(width);
+        self.add_rest(&mut sorter)?;
+        sorter.finish()
+    }
+
+    /// Sorts rows that turned out to be too many, and those that were not read yet.
+    fn spill(&mut self, gathered: Gathered) -> Result<Sorted<ByKeys>> {
+        let mut sorter = self.sorter(gathered.rows.width());
+        let mut ids: Vec<Vec<TermId>> = vec![Vec::new(); self.computations.len()];
+        let rows = gathered.rows.rows();
+        for start in (0..rows).step_by(self.control.batch_rows()) {
+            let end = rows.min(start + self.control.batch_rows());
+            for (key, ids) in ids.iter_mut().enumerate() {
+                ids.clear();
+                gathered.ids(key, start, end, ids);
+            }
+            let mut batch = Batch::new(gathered.rows.width());
+            batch.append(&gathered.rows, start, end);
+            let mut keys = order_keys(&ids, end - start, &self.terms)?;
+            sorter.add(&batch, &mut keys)?;
+        }
+        drop(gathered);
+        self.add_rest(&mut sorter)?;
+        sorter.finish()
+    }
+
+    fn sorter(&self, width: usize) -> Sorter<ByKeys> {
+        Sorter::new(width, self.order.clone(), self.limit, &self.control)
+    }
+
+    /// Adds the rows that were not read yet.
+    fn add_rest(&mut self, sorter: &mut Sorter<ByKeys>) -> Result<()> {
+        let mut ids: Vec<Vec<TermId>> = vec![Vec::new(); self.computations.len()];
+        while self.fetch(&mut ids)? {
+            let batch = &self.input.batch;
+            let mut keys = order_keys(&ids, batch.rows(), &self.terms)?;
             sorter.add(batch, &mut keys)?;
         }
-        sorter.finish()
+        Ok(())
+    }
+
+    /// Fetches a batch, and computes the ids of its keys, a column for each; `false` at the end.
+    fn fetch(&mut self, ids: &mut [Vec<TermId>]) -> Result<bool> {
+        self.control.check()?;
+        if !self.input.fetch()? {
+            return Ok(false);
+        }
+        for (computation, ids) in self.computations.iter_mut().zip(ids) {
+            ids.clear();
+            computation.compute(&self.input.batch, ids)?;
+        }
+        Ok(true)
     }
 }
 
@@ -122,7 +193,7 @@ impl Operator for Sort {
         self.control.check()?;
         // An error ends the operator.
         let mut sorted = match std::mem::replace(&mut self.state, State::Ended) {
-            State::Waiting(sorter) => self.sort(sorter)?,
+            State::Waiting => self.sort()?,
             State::Sorted(sorted) => sorted,
             State::Ended => return Ok(0),
         };

@@ -143,22 +143,7 @@ impl<O: RowOrder> Sorter<O> {
         let width = self.order.keys();
         let row_keys = |row: u32| &self.keys[row as usize * width..][..width];
         let compare = |a: &u32, b: &u32| self.order.compare(row_keys(*a), row_keys(*b));
-        let mut sequence: Vec<u32> = (0..self.kept.rows() as u32).collect();
-        for piece in sequence.chunks_mut(PIECE_ROWS) {
-            self.control.check()?;
-            piece.sort_by(compare);
-        }
-        let mut merged = Vec::new();
-        let mut length = PIECE_ROWS;
-        while length < sequence.len() {
-            merged.clear();
-            for pair in sequence.chunks(2 * length) {
-                let (left, right) = pair.split_at(length.min(pair.len()));
-                merge_two(left, right, &mut merged, compare, &self.control)?;
-            }
-            std::mem::swap(&mut sequence, &mut merged);
-            length *= 2;
-        }
+        let mut sequence = sorted_numbers(self.kept.rows() as u32, compare, &self.control)?;
         sequence.truncate(self.limit);
         Ok(sequence)
     }
@@ -264,6 +249,42 @@ fn runs_of(file: Option<SpillFile>, runs: Vec<SpilledRun>, width: usize) -> Vec<
     runs.into_iter()
         .map(|run| Run::new(&file, run.blocks, run.rows, width))
         .collect()
+}
+
+/// The numbers below `count`, sorted; those that compare equal stay ascending.
+///
+/// # Errors
+/// If the query was stopped.
+pub fn sorted_numbers(
+    count: u32,
+    compare: impl Fn(&u32, &u32) -> Ordering + Copy,
+    control: &Control,
+) -> Result<Vec<u32>> {
+    let mut sequence: Vec<u32> = (0..count).collect();
+    for piece in sequence.chunks_mut(PIECE_ROWS) {
+        control.check()?;
+        piece.sort_by(compare);
+    }
+    let mut merged = Vec::new();
+    let mut length = PIECE_ROWS;
+    while length < sequence.len() {
+        merged.clear();
+        for pair in sequence.chunks(2 * length) {
+            let (left, right) = pair.split_at(length.min(pair.len()));
+            let are_in_sequence = match (left.last(), right.first()) {
+                (Some(last), Some(first)) => compare(last, first).is_le(),
+                _ => true,
+            };
+            if are_in_sequence {
+                merged.extend_from_slice(pair);
+            } else {
+                merge_two(left, right, &mut merged, compare, control)?;
+            }
+        }
+        std::mem::swap(&mut sequence, &mut merged);
+        length *= 2;
+    }
+    Ok(sequence)
 }
 
 fn merge_two(
