@@ -17,11 +17,15 @@
 //! A hand-over wakes a sleeping reader, which costs as much as computing a few dozen rows. So a message holds many batches,
 //! but for the first ones of a part: someone may wait for the first rows.
 
+#[cfg(test)]
+mod tests;
+
 use super::batch::Batch;
 use super::operator::Operator;
 use crate::error::{QueryError, Result};
 use quadrille_store::merge::Scan;
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -74,6 +78,9 @@ struct Shared<M> {
     progress: Mutex<Progress<M>>,
     /// Signalled when a part was read, and at the end.
     was_read: Condvar,
+    /// Whether nobody reads any more. Set with `progress` locked, so that who waits there does not miss it; read without
+    /// it between batches.
+    is_stopped: AtomicBool,
 }
 
 struct Progress<M> {
@@ -83,8 +90,6 @@ struct Progress<M> {
     claimed: usize,
     /// Parts that were read to their end.
     read: usize,
-    /// Whether nobody reads any more.
-    is_stopped: bool,
 }
 
 impl<M> Shared<M> {
@@ -95,15 +100,22 @@ impl<M> Shared<M> {
     /// The next part, as soon as it is at most `ahead` parts from the one that is read.
     fn claim(&self, ahead: usize) -> Option<(Scan, SyncSender<Sent<M>>)> {
         let mut progress = self.progress();
-        while progress.claimed >= progress.read + ahead && !progress.is_stopped {
+        while progress.claimed >= progress.read + ahead && !self.is_stopped() {
             progress = self
                 .was_read
                 .wait(progress)
                 .unwrap_or_else(PoisonError::into_inner);
         }
         progress.claimed += 1;
-        let is_stopped = progress.is_stopped;
-        progress.unclaimed.pop_front().filter(|_| !is_stopped)
+        progress
+            .unclaimed
+            .pop_front()
+            .filter(|_| !self.is_stopped())
+    }
+
+    fn is_stopped(&self) -> bool {
+        // The flag is all that is published.
+        self.is_stopped.load(Ordering::Relaxed)
     }
 }
 
@@ -139,9 +151,9 @@ impl Pipeline {
                     unclaimed,
                     claimed: 0,
                     read: 0,
-                    is_stopped: false,
                 }),
                 was_read: Condvar::new(),
+                is_stopped: AtomicBool::new(false),
             }),
         };
         let collector = Arc::new(collector);
@@ -185,7 +197,7 @@ fn part<C: Collect>(
                 return Ok(false);
             }
             batch.reset(width);
-            if shared.progress().is_stopped {
+            if shared.is_stopped() {
                 return Ok(false);
             }
         }
@@ -244,7 +256,9 @@ impl<M> Gathered<M> {
     /// Lets the threads end.
     fn stop(&mut self) {
         self.parts.clear();
-        self.shared.progress().is_stopped = true;
+        let progress = self.shared.progress();
+        self.shared.is_stopped.store(true, Ordering::Relaxed);
+        drop(progress);
         self.shared.was_read.notify_all();
     }
 }
@@ -325,110 +339,5 @@ impl Operator for Gather {
 
     fn take_pipeline(&mut self) -> Option<Pipeline> {
         self.pipeline.take()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use quadrille_store::TermId;
-
-    /// Gives so many rows of one column, then what it was told.
-    struct Source {
-        numbers: std::ops::Range<u64>,
-        fails: bool,
-        panics: bool,
-    }
-
-    impl Operator for Source {
-        fn next(&mut self, output: &mut Batch) -> Result<usize> {
-            output.clear();
-            let rows: Vec<u64> = self.numbers.by_ref().take(3).collect();
-            if rows.is_empty() {
-                assert!(!self.panics, "as it was told");
-                return if self.fails {
-                    Err(QueryError::Cancelled)
-                } else {
-                    Ok(0)
-                };
-            }
-            output
-                .column_mut(0)
-                .extend(rows.iter().map(|number| TermId::from_bits(*number)));
-            output.set_rows(rows.len());
-            Ok(rows.len())
-        }
-    }
-
-    /// Parts of ten numbers each; `build` is called part by part, but by several threads.
-    fn gather(parts: usize, threads: usize, fails: Option<u64>, panics: Option<u64>) -> Gather {
-        let begun = Mutex::new(0);
-        Gather::new(Pipeline {
-            parts: (0..parts).map(|_| Scan::empty()).collect(),
-            build: Arc::new(move |_| {
-                let mut begun = begun.lock().expect("no panic here");
-                let part = *begun;
-                *begun += 1;
-                Ok(Box::new(Source {
-                    numbers: part * 10..part * 10 + 10,
-                    fails: fails == Some(part),
-                    panics: panics == Some(part),
-                }) as Box<dyn Operator>)
-            }),
-            width: 1,
-            threads,
-        })
-    }
-
-    fn read(mut gather: Gather) -> Result<Vec<u64>> {
-        let mut numbers = Vec::new();
-        let mut batch = Batch::new(1);
-        while gather.next(&mut batch)? > 0 {
-            numbers.extend(batch.column(0).iter().map(|id| id.bits()));
-        }
-        assert_eq!(gather.next(&mut batch)?, 0, "the end stays the end");
-        Ok(numbers)
-    }
-
-    #[test]
-    fn rows_come_in_the_sequence_of_the_parts() {
-        // One thread: with more of them the parts above are numbered as threads come.
-        let expected: Vec<u64> = (0..200).collect();
-        assert_eq!(read(gather(20, 1, None, None)).expect("no error"), expected);
-        for threads in [2, 3, 50] {
-            let mut numbers = read(gather(20, threads, None, None)).expect("no error");
-            numbers.sort_unstable();
-            assert_eq!(numbers, expected, "{threads} threads");
-        }
-        assert!(read(gather(0, 2, None, None)).expect("no error").is_empty());
-    }
-
-    #[test]
-    fn an_error_in_a_part_is_an_error_of_the_whole() {
-        for threads in [1, 2, 8] {
-            let result = read(gather(20, threads, Some(11), None));
-            assert!(
-                matches!(result, Err(QueryError::Cancelled)),
-                "{threads} threads"
-            );
-        }
-    }
-
-    #[test]
-    fn a_panic_in_a_part_is_a_panic_where_it_is_read() {
-        let result = std::panic::catch_unwind(|| read(gather(20, 2, None, Some(7))).map(drop));
-        assert!(result.is_err());
-    }
-
-    #[test]
-    fn a_reader_that_goes_stops_the_threads() {
-        let mut gather = gather(1000, 2, None, None);
-        gather.next(&mut Batch::new(1)).expect("no error");
-        let gathered = gather.gathered.as_mut().expect("it runs");
-        let threads = std::mem::take(&mut gathered.threads);
-        drop(gather);
-        for thread in threads {
-            thread.join().expect("no panic");
-        }
     }
 }

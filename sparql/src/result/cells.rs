@@ -18,6 +18,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// The writer is given blocks of about this size.
 pub const BLOCK_BYTES: usize = 1 << 16;
+/// The size of blocks that come from other threads: handing one over may cost as much as some kilobytes of text.
+const GATHERED_BLOCK_BYTES: usize = 1 << 18;
 /// The arena begins anew beyond this.
 const ARENA_BYTES_MAX: usize = 1 << 20;
 /// Entries of the table of forms at first; a power of two. Few rows should not pay for a large table.
@@ -117,6 +119,7 @@ pub fn write_rows<F: RowFormat + Send + Sync + 'static>(
         terms: solutions.shared_terms(),
         format: Arc::clone(&format),
         block: Block::default(),
+        block_bytes: BLOCK_BYTES,
         spare: Arc::clone(&spare),
     };
     let mut rows = 0;
@@ -164,6 +167,8 @@ struct Text<F> {
     terms: Arc<Terms>,
     format: Arc<F>,
     block: Block,
+    /// When a block is large enough.
+    block_bytes: usize,
     /// Memory of blocks that were written: fresh memory costs page faults.
     spare: Arc<Mutex<Vec<Vec<u8>>>>,
 }
@@ -176,6 +181,7 @@ impl<F: RowFormat> Text<F> {
             terms: Arc::clone(&self.terms),
             format: Arc::clone(&self.format),
             block: Block::default(),
+            block_bytes: GATHERED_BLOCK_BYTES,
             spare: Arc::clone(&self.spare),
         }
     }
@@ -204,7 +210,7 @@ impl<F: RowFormat> Collect for Text<F> {
             self.format.row(self.cells.row(row), bytes);
         }
         *rows += batch.rows() as u64;
-        Ok((bytes.len() >= BLOCK_BYTES).then(|| self.take()))
+        Ok((bytes.len() >= self.block_bytes).then(|| self.take()))
     }
 
     fn finish(&mut self) -> Option<Block> {
