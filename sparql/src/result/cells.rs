@@ -192,7 +192,8 @@ impl<F: RowFormat> Text<F> {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .pop();
-        let bytes = used.unwrap_or_default();
+        // The batch that fills a block may be half as large as the block.
+        let bytes = used.unwrap_or_else(|| Vec::with_capacity(self.block_bytes * 3 / 2));
         std::mem::replace(&mut self.block, Block { rows: 0, bytes })
     }
 }
