@@ -1,7 +1,7 @@
 //! What can go wrong with a query, by stage: parsing, planning, running, writing.
 
 use crate::result::ResultFormat;
-use oxrdf::Variable;
+use oxrdf::{NamedNode, Variable};
 use quadrille_store::StoreError;
 use spargebra::SparqlSyntaxError;
 use std::io;
@@ -30,6 +30,15 @@ pub enum QueryError {
     Unsupported {
         /// What it is, as a query's author would call it.
         feature: String,
+    },
+    /// The query calls a function or an aggregate that is neither the language's nor one of the program's
+    /// [`crate::Extensions`].
+    #[error("nobody registered the {kind} {name}")]
+    Unregistered {
+        /// A function, or an aggregate.
+        kind: &'static str,
+        /// What the query calls.
+        name: NamedNode,
     },
     /// A variable cannot stand for a term.
     #[error("{variable} cannot be substituted: {reason}")]

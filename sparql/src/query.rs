@@ -10,6 +10,7 @@ use crate::exec::operator::Operator;
 use crate::exec::profile::Profile;
 use crate::exec::spill::scratch::Scratch;
 use crate::exec::terms::Terms;
+use crate::extensions::Extensions;
 use crate::nesting::{self, Depth};
 use crate::plan::PlannerOptions;
 use crate::plan::build::Execution;
@@ -44,14 +45,26 @@ impl Query {
     ///
     /// # Errors
     /// [`QueryError::Syntax`]; [`QueryError::BaseIri`]; [`QueryError::Unsupported`] for what this engine does not do;
-    /// [`QueryError::Limit`] for a query that is nested too deeply.
+    /// [`QueryError::Unregistered`] for a function that is not the language's; [`QueryError::Limit`] for a query that is nested too deeply.
     pub fn parse(text: &str, base: Option<&str>) -> Result<PreparedQuery> {
+        Self::parse_with(text, base, &Extensions::new())
+    }
+
+    /// Parses a query that may call functions and aggregates of the program.
+    ///
+    /// # Errors
+    /// As [`Query::parse`]; [`QueryError::Unregistered`] for a function that is neither the language's nor among these.
+    pub fn parse_with(
+        text: &str,
+        base: Option<&str>,
+        extensions: &Extensions,
+    ) -> Result<PreparedQuery> {
         match nesting::check(text)? {
-            Depth::Shallow => Self::parse_here(text, base),
+            Depth::Shallow => Self::parse_here(text, base, extensions),
             Depth::Deep => std::thread::scope(|scope| {
                 std::thread::Builder::new()
                     .stack_size(nesting::DEEP_STACK_BYTES)
-                    .spawn_scoped(scope, || Self::parse_here(text, base))
+                    .spawn_scoped(scope, || Self::parse_here(text, base, extensions))
                     .map_err(QueryError::Thread)?
                     .join()
                     .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -59,8 +72,15 @@ impl Query {
         }
     }
 
-    fn parse_here(text: &str, base: Option<&str>) -> Result<PreparedQuery> {
+    fn parse_here(
+        text: &str,
+        base: Option<&str>,
+        extensions: &Extensions,
+    ) -> Result<PreparedQuery> {
         let mut parser = SparqlParser::new();
+        for name in extensions.aggregate_names() {
+            parser = parser.with_custom_aggregate_function(name.clone());
+        }
         if let Some(base) = base {
             parser = parser
                 .with_base_iri(base)
@@ -69,7 +89,7 @@ impl Query {
                     reason: error.to_string(),
                 })?;
         }
-        let mut prepared = Self::prepare(&parser.parse_query(text)?)?;
+        let mut prepared = Self::prepare_with(&parser.parse_query(text)?, extensions)?;
         prepared.prefixes = prefixes(text, base).into();
         Ok(prepared)
     }
@@ -79,9 +99,21 @@ impl Query {
     /// # Errors
     /// [`QueryError::Unsupported`] for what this engine does not do.
     pub fn prepare(query: &spargebra::Query) -> Result<PreparedQuery> {
+        Self::prepare_with(query, &Extensions::new())
+    }
+
+    /// Prepares a query that may call functions and aggregates of the program.
+    ///
+    /// # Errors
+    /// As [`Query::prepare`]; [`QueryError::Unregistered`] for what is neither the language's nor among these.
+    pub fn prepare_with(
+        query: &spargebra::Query,
+        extensions: &Extensions,
+    ) -> Result<PreparedQuery> {
         Ok(PreparedQuery {
-            query: Arc::new(LogicalQuery::new(query, &[])?),
+            query: Arc::new(LogicalQuery::new(query, &[], extensions)?),
             parsed: Arc::new(query.clone()),
+            extensions: extensions.clone(),
             prefixes: Arc::new([]),
         })
     }
@@ -148,6 +180,7 @@ pub struct PreparedQuery {
     query: Arc<LogicalQuery>,
     /// The query as it was parsed.
     parsed: Arc<spargebra::Query>,
+    extensions: Extensions,
     prefixes: Arc<[(String, String)]>,
 }
 
@@ -192,8 +225,13 @@ impl PreparedQuery {
     /// [`QueryError::Parameter`] for a variable that the query assigns (BIND, AS); otherwise as [`Query::prepare`].
     pub fn with_parameters(&self, parameters: &[Variable]) -> Result<Self> {
         Ok(Self {
-            query: Arc::new(LogicalQuery::new(&self.parsed, parameters)?),
+            query: Arc::new(LogicalQuery::new(
+                &self.parsed,
+                parameters,
+                &self.extensions,
+            )?),
             parsed: Arc::clone(&self.parsed),
+            extensions: self.extensions.clone(),
             prefixes: Arc::clone(&self.prefixes),
         })
     }

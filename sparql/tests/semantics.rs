@@ -354,10 +354,6 @@ fn whatever_is_missing_is_named() {
     let cases = [
         ("SELECT * { SERVICE <e:x> { ?s ?p ?o } }", "SERVICE"),
         (
-            "SELECT * { ?s ?p ?o FILTER(<e:f>(?o)) }",
-            "the function <e:f>",
-        ),
-        (
             "SELECT * { ?s ?p ?o FILTER(<http://www.w3.org/2001/XMLSchema#integer>(?o, 1)) }",
             "the function <http://www.w3.org/2001/XMLSchema#integer> with 2 arguments",
         ),

@@ -1,7 +1,7 @@
 //! Aggregates: what is computed of the values of a group.
 //!
-//! A value that an expression fails for is an error: COUNT leaves it out, SAMPLE, MIN and MAX too, and SUM, AVG and
-//! `GROUP_CONCAT` fail for the whole group. MIN and MAX compare as ORDER BY does.
+//! A value that an expression fails for is an error: COUNT leaves it out, SAMPLE, MIN and MAX too, and SUM, AVG,
+//! `GROUP_CONCAT` and aggregates of the program fail for the whole group. MIN and MAX compare as ORDER BY does.
 
 use super::spill::sorter::SortKey;
 use super::terms::Terms;
@@ -9,6 +9,7 @@ use crate::error::Result;
 use crate::expr::compare::compute;
 use crate::expr::value::Value;
 use crate::expr::{Operation, OrderKey};
+use crate::extensions::Accumulator;
 use crate::plan::logical::AggregateFunction;
 use oxrdf::{Literal, Term};
 use quadrille_store::id::Kind;
@@ -25,6 +26,8 @@ enum State {
     Sum(Option<Value<'static>>, i64),
     Extreme(Option<(TermId, OrderKey<'static>)>),
     Sample(Option<TermId>),
+    /// One of the program; without it it failed.
+    Custom(Option<Box<dyn Accumulator>>),
     /// The text, and whether there is a value; without a text it failed.
     Concatenated(Option<String>, bool),
 }
@@ -43,6 +46,7 @@ impl Aggregated {
                 AggregateFunction::GroupConcat { .. } => {
                     State::Concatenated(Some(String::new()), false)
                 }
+                AggregateFunction::Custom(aggregate) => State::Custom(Some(aggregate.begin())),
             },
         }
     }
@@ -70,6 +74,7 @@ impl Aggregated {
             match &mut self.state {
                 State::Sum(sum, _) => *sum = None,
                 State::Concatenated(text, _) => *text = None,
+                State::Custom(accumulator) => *accumulator = None,
                 State::Count(_) | State::Extreme(_) | State::Sample(_) => {}
             }
             return Ok(0);
@@ -107,6 +112,11 @@ impl Aggregated {
             }
             State::Sample(sample) => {
                 sample.get_or_insert(id);
+            }
+            State::Custom(accumulator) => {
+                if let Some(accumulator) = accumulator {
+                    accumulator.accumulate(terms.term(id)?);
+                }
             }
             State::Concatenated(text, has_value) => {
                 let lexical = match terms.term(id)? {
@@ -155,6 +165,7 @@ impl Aggregated {
                 return Ok(extreme.map_or(TermId::UNBOUND, |(id, _)| id));
             }
             State::Sample(sample) => return Ok(sample.unwrap_or(TermId::UNBOUND)),
+            State::Custom(accumulator) => accumulator.and_then(Accumulator::finish),
             State::Concatenated(text, _) => {
                 text.map(|text| Literal::new_simple_literal(text).into())
             }

@@ -65,6 +65,15 @@ impl<'a> Row<'a> {
             Function::Uuid => Value::Iri(Cow::Owned(format!("urn:uuid:{}", uuid()))),
             Function::StrUuid => Value::String(Cow::Owned(uuid())),
             Function::Now => Value::DateTime(self.evaluator.now()),
+            Function::Cast(cast) => {
+                let value = self.compute(function, operands)?;
+                return Some(match (cast.derived_integer(), value) {
+                    (Some(datatype), Value::Integer(value)) => Operand::Term(
+                        Literal::new_typed_literal(value.to_string(), datatype).into(),
+                    ),
+                    (_, value) => Operand::Computed(value),
+                });
+            }
             _ => return self.compute(function, operands).map(Operand::Computed),
         }))
     }

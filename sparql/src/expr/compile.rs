@@ -4,6 +4,7 @@ use super::functions::pattern::Pattern;
 use super::value::Value;
 use super::{Comparison, Constant, ConstantPattern, Expr, Function, Operation, PatternCall};
 use crate::error::{QueryError, Result};
+use crate::extensions::Extensions;
 use crate::nesting::EXPRESSION_DEPTH_MAX;
 use crate::plan::logical::VariableId;
 use oxrdf::{Literal, NamedNode, Term, Triple, Variable};
@@ -17,13 +18,15 @@ pub struct Compilation {
     pub constants: u32,
     /// What `IRI` resolves relative IRIs against.
     pub base: Option<NamedNode>,
+    /// The functions of the program.
+    pub extensions: Extensions,
 }
 
 /// Compiles an expression. `resolve` numbers a variable, or gives `None` if the expression cannot see it.
 ///
 /// # Errors
-/// [`QueryError::Unsupported`] for a function or an operator that this engine does not do; [`QueryError::Limit`] for an
-/// expression that is too deep.
+/// [`QueryError::Unsupported`] for a function or an operator that this engine does not do; [`QueryError::Unregistered`]
+/// for one that nobody knows; [`QueryError::Limit`] for an expression that is too deep.
 pub fn compile(
     expression: &Expression,
     compilation: &mut Compilation,
@@ -151,11 +154,24 @@ impl<R: FnMut(&Variable) -> Option<VariableId>> Compiler<'_, R> {
         list.iter().map(|operand| self.compile(operand)).collect()
     }
 
+    fn custom(&mut self, name: &NamedNode, operands: &[Expression]) -> Result<Expr> {
+        let Some(function) = self.compilation.extensions.function(name).cloned() else {
+            return Err(QueryError::Unregistered {
+                kind: "function",
+                name: name.clone(),
+            });
+        };
+        Ok(Expr::Custom(function, self.list(operands)?))
+    }
+
     fn call(&mut self, name: &Name, operands: &[Expression]) -> Result<Expr> {
         if let (Name::Triple, Some(triple)) = (name, ground_triple(operands)) {
             return Ok(self.constant(triple.into()));
         }
         let Some((function, arity)) = Function::of(name) else {
+            if let Name::Custom(name) = name {
+                return self.custom(name, operands);
+            }
             return Err(QueryError::unsupported(format!("the function {name}")));
         };
         // The parser checks this but for casts; algebra that a program builds may be wrong.

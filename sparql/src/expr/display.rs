@@ -85,6 +85,10 @@ impl fmt::Display for Displayed<'_> {
                 write!(f, "{function}")?;
                 self.list(f, operands, ", ")
             }
+            Expr::Custom(function, operands) => {
+                write!(f, "{}", function.name())?;
+                self.list(f, operands, ", ")
+            }
             Expr::Match(call) => {
                 write!(f, "{}", call.function)?;
                 self.list(f, &call.operands, ", ")

@@ -250,6 +250,11 @@ impl Evaluator {
                     self.add_needs(operand, need);
                 }
             }
+            Expr::Custom(_, operands) => {
+                for operand in operands {
+                    self.add_needs(operand, Need::Everything);
+                }
+            }
             Expr::Match(call) => {
                 for operand in &call.operands {
                     self.add_needs(operand, Need::Literals);

@@ -29,6 +29,7 @@ pub use evaluate::{BlankNodes, Evaluator, Outcome, Wanted};
 pub use functions::Function;
 pub use order::{OrderKey, compare_order};
 
+use crate::extensions::CustomFunction;
 use crate::plan::logical::VariableId;
 use functions::pattern::Pattern;
 use oxrdf::Term;
@@ -72,6 +73,8 @@ pub enum Expr {
     Coalesce(Vec<Self>),
     /// A function of the language. `IRI` has the query's base as its second operand, if there is one.
     Call(Function, Vec<Self>),
+    /// A function of the embedding program.
+    Custom(CustomFunction, Vec<Self>),
     /// `REGEX` or `REPLACE`.
     Match(Box<PatternCall>),
 }
@@ -148,7 +151,8 @@ impl Expr {
             Self::Or(operands)
             | Self::And(operands)
             | Self::Coalesce(operands)
-            | Self::Call(_, operands) => {
+            | Self::Call(_, operands)
+            | Self::Custom(_, operands) => {
                 for operand in operands {
                     operand.walk(visit);
                 }

@@ -102,6 +102,7 @@ impl<'a> Row<'a> {
             | Expr::Minus(_)
             | Expr::Coalesce(_)
             | Expr::Call(..)
+            | Expr::Custom(..)
             | Expr::Match(_) => self.value(&self.operand(expression)?).truth(),
         }
     }
@@ -155,6 +156,13 @@ impl<'a> Row<'a> {
                 return operands.iter().find_map(|operand| self.operand(operand));
             }
             Expr::Call(function, operands) => return self.call(*function, operands),
+            Expr::Custom(function, operands) => {
+                let terms: Vec<Term> = operands
+                    .iter()
+                    .map(|operand| Some(self.term_of(&self.operand(operand)?)))
+                    .collect::<Option<_>>()?;
+                Operand::Term(function.call(&terms)?)
+            }
             Expr::Match(call) => Operand::Computed(self.pattern_call(call)?),
         })
     }

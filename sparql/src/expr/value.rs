@@ -92,12 +92,12 @@ impl<'a> Value<'a> {
             "yearMonthDuration" => Self::YearMonthDuration(lexical.parse().ok()?),
             "dayTimeDuration" => Self::DayTimeDuration(lexical.parse().ok()?),
             name => {
-                let (least, most) = integer_range(name)?;
-                let value: i64 = lexical.parse::<Integer>().ok()?.into();
-                if i128::from(value) < least || i128::from(value) > most {
+                integer_range(name)?;
+                let value: Integer = lexical.parse().ok()?;
+                if !is_in_range(value, datatype) {
                     return None;
                 }
-                Self::Integer(value.into())
+                Self::Integer(value)
             }
         })
     }
@@ -362,6 +362,12 @@ fn integer_range(name: &str) -> Option<(i128, i128)> {
         "unsignedByte" => (0, u8::MAX.into()),
         _ => return None,
     })
+}
+
+/// Whether a type that is an integer type has a value.
+pub(super) fn is_in_range(value: Integer, datatype: &str) -> bool {
+    let range = datatype.strip_prefix(inline::XSD).and_then(integer_range);
+    range.is_some_and(|(least, most)| (least..=most).contains(&i64::from(value).into()))
 }
 
 /// Whether a literal that has no value here is a valid integer or decimal all the same.

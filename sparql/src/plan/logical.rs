@@ -13,6 +13,7 @@ use super::automaton::Automaton;
 use super::template::Template;
 use crate::dataset::QueryDataset;
 use crate::expr::Expr;
+use crate::extensions::CustomAggregate;
 use hashbrown::HashMap;
 use oxrdf::{NamedNode, Term, Variable};
 use std::collections::BTreeSet;
@@ -382,12 +383,16 @@ pub enum AggregateFunction {
     Min,
     Max,
     Sample,
-    GroupConcat { separator: String },
+    GroupConcat {
+        separator: String,
+    },
+    /// One of the embedding program.
+    Custom(CustomAggregate),
 }
 
 impl AggregateFunction {
     /// As the language calls it.
-    pub fn name(&self) -> &'static str {
+    pub fn name(&self) -> &str {
         match self {
             Self::Count => "COUNT",
             Self::Sum => "SUM",
@@ -396,6 +401,7 @@ impl AggregateFunction {
             Self::Max => "MAX",
             Self::Sample => "SAMPLE",
             Self::GroupConcat { .. } => "GROUP_CONCAT",
+            Self::Custom(aggregate) => aggregate.name().as_str(),
         }
     }
 }

@@ -15,6 +15,7 @@ use super::logical::{
 use crate::dataset::QueryDataset;
 use crate::error::{QueryError, Result};
 use crate::expr::{Compilation, Expr};
+use crate::extensions::Extensions;
 use crate::nesting::{GROUP_DEPTH_MAX, PATTERNS_MAX};
 use hashbrown::HashMap;
 use oxrdf::{NamedNode, Term, Triple, Variable};
@@ -27,14 +28,19 @@ impl LogicalQuery {
     /// an EXISTS binds is seen in it.
     ///
     /// # Errors
-    /// [`QueryError::Unsupported`] for whatever this engine does not do; [`QueryError::Parameter`] for a parameter that the
-    /// query assigns.
-    pub fn new(query: &spargebra::Query, parameters: &[Variable]) -> Result<Self> {
+    /// [`QueryError::Unsupported`] for whatever this engine does not do; [`QueryError::Unregistered`] for a function or an
+    /// aggregate that is not among `extensions`; [`QueryError::Parameter`] for a parameter that the query assigns.
+    pub fn new(
+        query: &spargebra::Query,
+        parameters: &[Variable],
+        extensions: &Extensions,
+    ) -> Result<Self> {
         let dataset = query.dataset().map(QueryDataset::from);
         let mut lowering = Lowering::new(
             query
                 .base_iri()
                 .map(|base| NamedNode::new_unchecked(base.as_str())),
+            extensions,
         );
         let parameters = lowering.parameters(parameters);
         match query {
@@ -155,11 +161,12 @@ pub(super) struct Lowering {
 }
 
 impl Lowering {
-    fn new(base: Option<NamedNode>) -> Self {
+    fn new(base: Option<NamedNode>, extensions: &Extensions) -> Self {
         Self {
             variables: Variables::default(),
             expressions: Compilation {
                 base,
+                extensions: extensions.clone(),
                 ..Compilation::default()
             },
             names: vec![HashMap::new()],

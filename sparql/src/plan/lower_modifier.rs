@@ -352,7 +352,7 @@ impl Lowering {
                 } => {
                     let expression = self.expression(expr, &scope, graph, &mut marks)?;
                     (
-                        aggregate_function(name)?,
+                        self.aggregate_function(name)?,
                         Some(Arc::new(expression)),
                         *distinct,
                     )
@@ -403,6 +403,29 @@ impl Lowering {
         self.checked(Group::new(logical, scope, certain))
     }
 
+    fn aggregate_function(&self, name: &Name) -> Result<AggregateFunction> {
+        Ok(match name {
+            Name::Count => AggregateFunction::Count,
+            Name::Sum => AggregateFunction::Sum,
+            Name::Avg => AggregateFunction::Average,
+            Name::Min => AggregateFunction::Min,
+            Name::Max => AggregateFunction::Max,
+            Name::Sample => AggregateFunction::Sample,
+            Name::GroupConcat { separator } => AggregateFunction::GroupConcat {
+                separator: separator.clone().unwrap_or_else(|| " ".to_owned()),
+            },
+            Name::Custom(name) => match self.expressions.extensions.aggregate(name) {
+                Some(aggregate) => AggregateFunction::Custom(aggregate.clone()),
+                None => {
+                    return Err(QueryError::Unregistered {
+                        kind: "aggregate",
+                        name: name.clone(),
+                    });
+                }
+            },
+        })
+    }
+
     /// ORDER BY.
     pub(super) fn order_by(
         &mut self,
@@ -442,23 +465,6 @@ fn takes(input: &Group, variables: &VariableSet) -> bool {
 
 /// What the names of marks begin with while an expression is compiled; no variable of a query has a space.
 const MARK_PREFIX: &str = " exists ";
-
-fn aggregate_function(name: &Name) -> Result<AggregateFunction> {
-    Ok(match name {
-        Name::Count => AggregateFunction::Count,
-        Name::Sum => AggregateFunction::Sum,
-        Name::Avg => AggregateFunction::Average,
-        Name::Min => AggregateFunction::Min,
-        Name::Max => AggregateFunction::Max,
-        Name::Sample => AggregateFunction::Sample,
-        Name::GroupConcat { separator } => AggregateFunction::GroupConcat {
-            separator: separator.clone().unwrap_or_else(|| " ".to_owned()),
-        },
-        Name::Custom(iri) => {
-            return Err(QueryError::unsupported(format!("the aggregate {iri}")));
-        }
-    })
-}
 
 /// A copy of an expression with every EXISTS replaced.
 fn map_exists(

@@ -1,9 +1,11 @@
 //! Casts (section 17.5 of SPARQL 1.1): the constructor functions of XML Schema's types, with XPath's rules.
 //!
 //! The specification has `xsd:boolean`, `integer`, `decimal`, `float`, `double`, `string` and `dateTime`; dates, times
-//! and durations follow XPath's table of casts in the same way.
+//! and durations follow XPath's table of casts in the same way, and so do the types that are derived
+//! from `xsd:integer`: the integer, if it is in the type's range. The literal that comes out has the derived type.
 
-use crate::expr::value::{Value, double_lexical, float_lexical};
+use crate::expr::value::{Value, double_lexical, float_lexical, is_in_range};
+use oxrdf::NamedNodeRef;
 use oxrdf::vocab::xsd;
 use oxsdatatypes::{
     Date, DateTime, DayTimeDuration, Decimal, Double, Float, Integer, Time, YearMonthDuration,
@@ -16,6 +18,18 @@ use std::borrow::Cow;
 pub enum Cast {
     Boolean,
     Integer,
+    Long,
+    Int,
+    Short,
+    Byte,
+    NonNegativeInteger,
+    PositiveInteger,
+    NonPositiveInteger,
+    NegativeInteger,
+    UnsignedLong,
+    UnsignedInt,
+    UnsignedShort,
+    UnsignedByte,
     Decimal,
     Float,
     Double,
@@ -30,9 +44,21 @@ pub enum Cast {
 
 impl Cast {
     /// Every cast.
-    const ALL: [Self; 12] = [
+    const ALL: [Self; 24] = [
         Self::Boolean,
         Self::Integer,
+        Self::Long,
+        Self::Int,
+        Self::Short,
+        Self::Byte,
+        Self::NonNegativeInteger,
+        Self::PositiveInteger,
+        Self::NonPositiveInteger,
+        Self::NegativeInteger,
+        Self::UnsignedLong,
+        Self::UnsignedInt,
+        Self::UnsignedShort,
+        Self::UnsignedByte,
         Self::Decimal,
         Self::Float,
         Self::Double,
@@ -55,6 +81,18 @@ impl Cast {
         match self {
             Self::Boolean => xsd::BOOLEAN,
             Self::Integer => xsd::INTEGER,
+            Self::Long => xsd::LONG,
+            Self::Int => xsd::INT,
+            Self::Short => xsd::SHORT,
+            Self::Byte => xsd::BYTE,
+            Self::NonNegativeInteger => xsd::NON_NEGATIVE_INTEGER,
+            Self::PositiveInteger => xsd::POSITIVE_INTEGER,
+            Self::NonPositiveInteger => xsd::NON_POSITIVE_INTEGER,
+            Self::NegativeInteger => xsd::NEGATIVE_INTEGER,
+            Self::UnsignedLong => xsd::UNSIGNED_LONG,
+            Self::UnsignedInt => xsd::UNSIGNED_INT,
+            Self::UnsignedShort => xsd::UNSIGNED_SHORT,
+            Self::UnsignedByte => xsd::UNSIGNED_BYTE,
             Self::Decimal => xsd::DECIMAL,
             Self::Float => xsd::FLOAT,
             Self::Double => xsd::DOUBLE,
@@ -67,6 +105,26 @@ impl Cast {
             Self::DayTimeDuration => xsd::DAY_TIME_DURATION,
         }
         .as_str()
+    }
+
+    /// The derived type of the literal that a cast gives, which its value does not tell.
+    pub fn derived_integer(self) -> Option<NamedNodeRef<'static>> {
+        matches!(
+            self,
+            Self::Long
+                | Self::Int
+                | Self::Short
+                | Self::Byte
+                | Self::NonNegativeInteger
+                | Self::PositiveInteger
+                | Self::NonPositiveInteger
+                | Self::NegativeInteger
+                | Self::UnsignedLong
+                | Self::UnsignedInt
+                | Self::UnsignedShort
+                | Self::UnsignedByte
+        )
+        .then(|| NamedNodeRef::new_unchecked(self.iri()))
     }
 }
 
@@ -81,6 +139,21 @@ pub fn cast(target: Cast, value: &Value<'_>) -> Option<Value<'static>> {
     match target {
         Cast::Boolean => boolean(value).map(Value::Boolean),
         Cast::Integer => integer(value).map(Value::Integer),
+        Cast::Long
+        | Cast::Int
+        | Cast::Short
+        | Cast::Byte
+        | Cast::NonNegativeInteger
+        | Cast::PositiveInteger
+        | Cast::NonPositiveInteger
+        | Cast::NegativeInteger
+        | Cast::UnsignedLong
+        | Cast::UnsignedInt
+        | Cast::UnsignedShort
+        | Cast::UnsignedByte => {
+            let value = integer(value)?;
+            is_in_range(value, target.iri()).then_some(Value::Integer(value))
+        }
         Cast::Decimal => decimal(value).map(Value::Decimal),
         Cast::Float => float(value).map(Value::Float),
         Cast::Double => double(value).map(Value::Double),
