@@ -1,6 +1,7 @@
 //! What can go wrong with a query, by stage: parsing, planning, running, writing.
 
 use crate::result::ResultFormat;
+use crate::service::ServiceError;
 use oxrdf::{NamedNode, Variable};
 use quadrille_store::StoreError;
 use spargebra::SparqlSyntaxError;
@@ -91,6 +92,22 @@ pub enum QueryError {
     Rows {
         /// The limit.
         limit: u64,
+    },
+    /// An endpoint that SERVICE asks failed, or is not there.
+    #[error("SERVICE {endpoint}: {source}")]
+    Service {
+        /// Who was asked.
+        endpoint: NamedNode,
+        /// What went wrong.
+        source: ServiceError,
+    },
+    /// An endpoint that SERVICE names is not asked. SILENT does not hide that.
+    #[error("SERVICE {endpoint} cannot be asked: {reason}")]
+    ServiceEndpoint {
+        /// As the query has it: a term, or a variable.
+        endpoint: String,
+        /// Why not.
+        reason: &'static str,
     },
     /// The store could not be read.
     #[error(transparent)]

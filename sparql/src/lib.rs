@@ -36,6 +36,7 @@ pub mod plan;
 pub mod prologue;
 pub mod query;
 pub mod result;
+pub mod service;
 pub mod triples;
 
 pub use dataset::QueryDataset;
@@ -48,5 +49,6 @@ pub use plan::PlannerOptions;
 pub use plan::explanation::{Actual, Explanation};
 pub use query::{PreparedQuery, Query, QueryOptions, QueryResults, Solutions, Usage};
 pub use result::{ResultFormat, Style};
+pub use service::{ServiceHandler, ServiceRequest, Services};
 pub use sparesults::QuerySolution;
 pub use triples::Triples;

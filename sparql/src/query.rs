@@ -8,6 +8,7 @@ use crate::exec::gather::Pipeline;
 use crate::exec::memory::Memory;
 use crate::exec::operator::Operator;
 use crate::exec::profile::Profile;
+use crate::exec::service::Answers;
 use crate::exec::spill::scratch::Scratch;
 use crate::exec::terms::Terms;
 use crate::extensions::Extensions;
@@ -22,6 +23,7 @@ use crate::plan::parallel::divide;
 use crate::plan::physical::{Node, Planner};
 use crate::plan::seed::Seed;
 use crate::prologue::prefixes;
+use crate::service::Services;
 use crate::triples::Triples;
 use oxrdf::{Term, Variable};
 use quadrille_store::{Snapshot, TermId};
@@ -141,6 +143,8 @@ pub struct QueryOptions {
     pub substitutions: Vec<(Variable, Term)>,
     /// The graphs that the query asks, whatever its FROM says (SPARQL 1.1 Protocol, section 2.1.4).
     pub dataset: Option<QueryDataset>,
+    /// The endpoints that SERVICE may ask, none by default, and who asks them.
+    pub services: Services,
     /// Whether the default graph is the merge of the store's default graph and all named graphs, where neither `dataset`
     /// nor the query say what it is.
     pub union_default_graph: bool,
@@ -166,6 +170,7 @@ impl Default for QueryOptions {
             memory: None,
             substitutions: Vec::new(),
             dataset: None,
+            services: Services::default(),
             union_default_graph: false,
             temporary_directory: None,
             temporary_bytes: None,
@@ -403,6 +408,7 @@ impl PreparedQuery {
             control: Arc::new(control),
             options: Arc::new(options.planner.clone()),
             variables: self.query.variables.len(),
+            answers: Arc::new(Answers::new(options.services.clone())),
             feed: None,
             part: None,
             profile,

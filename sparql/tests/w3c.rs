@@ -6,10 +6,12 @@
 mod manifest;
 #[path = "w3c_suites/results.rs"]
 mod results;
+#[path = "w3c_suites/services.rs"]
+mod services;
 
 use manifest::{Test, read_manifest};
 use oxrdf::NamedNode;
-use quadrille_sparql::{PreparedQuery, Query, QueryError, QueryOptions, QueryResults};
+use quadrille_sparql::{PreparedQuery, Query, QueryError, QueryResults};
 use quadrille_store::Store;
 use results::{Answer, expected, has_extension, load};
 use std::collections::BTreeMap;
@@ -25,6 +27,7 @@ const SUITES: [(&str, &[&str]); 3] = [
         &[
             "sparql/sparql11/manifest-sparql11-query.ttl",
             "sparql/sparql11/manifest-sparql11-results.ttl",
+            "sparql/sparql11/manifest-sparql11-fed.ttl",
         ],
     ),
     ("sparql12", &["sparql/sparql12/manifest.ttl"]),
@@ -165,6 +168,10 @@ fn evaluate(root: &Path, test: &Test) -> Outcome {
         Ok(expected) => expected,
         Err(reason) => return Outcome::Excluded(format!("a result that cannot be read: {reason}")),
     };
+    let options = match services::options(root, test) {
+        Ok(options) => options,
+        Err(reason) => return Outcome::Excluded(format!("data that cannot be read: {reason}")),
+    };
     let variables: Vec<String> = query
         .variables()
         .iter()
@@ -172,7 +179,7 @@ fn evaluate(root: &Path, test: &Test) -> Outcome {
         .collect();
     let snapshot = store.snapshot();
     let answer = query
-        .execute(&snapshot, &QueryOptions::default())
+        .execute(&snapshot, &options)
         .and_then(|results| Answer::of(results, variables, has_extension(result, "csv")));
     match answer {
         Ok(answer) => match answer.difference(&expected, test.is_lax) {

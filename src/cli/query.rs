@@ -36,6 +36,10 @@ pub struct Query {
     /// The default graph is the merge of all graphs of the store, unless the query names graphs (FROM).
     #[arg(long)]
     union_default_graph: bool,
+    /// An endpoint that SERVICE may ask, exactly as the query names it; may be repeated. Without it none is asked.
+    #[cfg(feature = "service")]
+    #[arg(long, value_name = "URL", value_parser = iri)]
+    allow_service: Vec<String>,
     /// Show the plan instead of running the query: as a tree to read, or with --explain=json as JSON.
     #[arg(
         long,
@@ -126,6 +130,11 @@ impl Query {
             temporary_bytes: self.max_temporary,
             ..QueryOptions::default()
         };
+        #[cfg(feature = "service")]
+        for endpoint in &self.allow_service {
+            let endpoint = quadrille::model::NamedNode::new_unchecked(endpoint);
+            options.services = options.services.allowing(endpoint);
+        }
         if let Some(threads) = self.threads {
             options.threads = threads.into();
         }

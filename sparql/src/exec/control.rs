@@ -98,6 +98,12 @@ impl Control {
         &self.scratch
     }
 
+    /// What is left of the query's time, if that is limited.
+    pub fn remaining(&self) -> Option<Duration> {
+        let (deadline, _) = self.deadline?;
+        Some(deadline.saturating_duration_since(Instant::now()))
+    }
+
     /// How many rows an operator gives at a time, at most.
     #[inline]
     pub fn batch_rows(&self) -> usize {

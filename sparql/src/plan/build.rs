@@ -28,6 +28,7 @@ use crate::exec::path::PathJoin;
 use crate::exec::profile::{Measured, Profile};
 use crate::exec::project::Project;
 use crate::exec::scan::ScanOperator;
+use crate::exec::service::{Answers, ServiceScan};
 use crate::exec::slice::Slice;
 use crate::exec::sort::Sort;
 use crate::exec::terms::Terms;
@@ -47,6 +48,8 @@ pub struct Execution {
     pub options: Arc<PlannerOptions>,
     /// How many variables the query has.
     pub variables: usize,
+    /// What SERVICE may ask, and what came of it.
+    pub answers: Arc<Answers>,
     /// The rows that the right side of a [`BindJoin`] begins with.
     pub feed: Option<Arc<Batch>>,
     /// The part that the divided scan below a [`Gather`] reads; taken by it.
@@ -192,6 +195,14 @@ impl Node {
                     input.variables.len(),
                     probes(execution, marks, seed, &input.variables),
                 ))
+            }),
+            Operation::Service { input, call, seed } => boxed(|| {
+                let input = match input {
+                    Some(input) => Some((input.input(execution)?, input.variables.clone())),
+                    None => None,
+                };
+                let variables = &self.variables;
+                Ok(ServiceScan::new(execution, call, seed, variables, input))
             }),
             Operation::Graphs {
                 name,

@@ -149,6 +149,10 @@ impl Explainer<'_> {
                 ),
                 vec![&**input],
             ),
+            Operation::Service { input, call, .. } => (
+                format!("Service {}", call.text),
+                input.iter().map(|input| &**input).collect(),
+            ),
             Operation::Graphs { variable, .. } => {
                 (format!("ForEachGraph {}", self.names(&[*variable])), vec![])
             }

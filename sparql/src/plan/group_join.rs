@@ -72,6 +72,13 @@ impl Planner<'_> {
         if right.kind == JoinKind::Inner {
             certain.extend(&right.group.certain);
         }
+        if let Some(bound) = self.bind_service(&left, right, needed) {
+            return Ok(Input {
+                node: bound.over(left.node),
+                scope,
+                certain,
+            });
+        }
         let shared: Vec<VariableId> = left
             .scope
             .intersection(&right.group.scope)
@@ -448,6 +455,15 @@ impl Bound {
             kind,
             outputs: left_columns.chain(right_columns).collect(),
         }
+    }
+
+    /// The same, with some variables taken from the right side even where the input has them.
+    pub(super) fn taking(mut self, taken: &[VariableId]) -> Self {
+        let columns = self.variables.into_iter().zip(self.outputs);
+        (self.variables, self.outputs) = columns
+            .filter(|(variable, (side, _))| *side == Side::Right || !taken.contains(variable))
+            .unzip();
+        self
     }
 
     fn over(self, left: Node) -> Node {

@@ -10,6 +10,7 @@
 //! certainly bind: where that is not known beforehand, it is decided row by row.
 
 use super::automaton::Automaton;
+use super::service::ServiceCall;
 use super::template::Template;
 use crate::dataset::QueryDataset;
 use crate::expr::Expr;
@@ -224,6 +225,8 @@ pub enum Logical {
     Path(Arc<PathPattern>),
     /// A triple term with variables in it, beside the patterns that have it.
     TripleTerm(Arc<TripleTermPattern>),
+    /// SERVICE.
+    Service(Arc<ServiceCall>),
     /// Every way of putting compatible solutions together, one of each input.
     Join {
         /// At least two, of which at most one is a conjunction.
@@ -418,6 +421,7 @@ impl Group {
             Logical::Conjunction(_)
             | Logical::Path(_)
             | Logical::TripleTerm(_)
+            | Logical::Service(_)
             | Logical::Values { .. } => 0,
             Logical::Join { inputs } | Logical::Union { inputs } => {
                 inputs.iter().map(|input| input.depth).max().unwrap_or(0)
@@ -501,7 +505,10 @@ impl Group {
             Logical::Union { inputs } => inputs.iter().all(|input| input.needs_graph(graph)),
             Logical::LeftJoin { left, .. } | Logical::Minus { left, .. } => left.needs_graph(graph),
             Logical::GroupBy { input, keys, .. } => !keys.is_empty() && input.needs_graph(graph),
-            Logical::TripleTerm(_) | Logical::Values { .. } | Logical::Graphs { .. } => false,
+            Logical::TripleTerm(_)
+            | Logical::Service(_)
+            | Logical::Values { .. }
+            | Logical::Graphs { .. } => false,
             Logical::Filter { input, .. }
             | Logical::Marks { input, .. }
             | Logical::Extend { input, .. }
@@ -522,7 +529,10 @@ impl Group {
         };
         let any_mark = |marks: &[Arc<Mark>]| marks.iter().any(|mark| mark.pattern.is_volatile());
         match &self.logical {
-            Logical::Path(_) | Logical::TripleTerm(_) | Logical::Values { .. } => false,
+            Logical::Path(_)
+            | Logical::TripleTerm(_)
+            | Logical::Service(_)
+            | Logical::Values { .. } => false,
             Logical::Conjunction(conjunction) => any(&conjunction.filters),
             Logical::Join { inputs } | Logical::Union { inputs } => {
                 inputs.iter().any(Self::is_volatile)

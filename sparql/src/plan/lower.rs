@@ -156,6 +156,8 @@ pub(super) struct Lowering {
     mentioned: Vec<VariableSet>,
     /// The triple terms with variables in the pattern that is being lowered.
     triple_terms: Vec<Group>,
+    /// The variables that will stand for terms.
+    pub(super) parameter_names: Vec<Variable>,
     /// The variables that the query assigns what it computes.
     pub(super) assigned: VariableSet,
 }
@@ -173,6 +175,7 @@ impl Lowering {
             outer: Vec::new(),
             mentioned: Vec::new(),
             triple_terms: Vec::new(),
+            parameter_names: Vec::new(),
             assigned: VariableSet::new(),
         }
     }
@@ -184,6 +187,8 @@ impl Lowering {
             .map(|variable| (variable.clone(), self.named(variable)))
             .collect();
         if !parameters.is_empty() {
+            let names = parameters.iter().map(|(variable, _)| variable.clone());
+            self.parameter_names = names.collect();
             self.outer
                 .push(parameters.iter().map(|(_, id)| *id).collect());
         }
@@ -433,7 +438,11 @@ impl Lowering {
                 let input = self.group(inner, graph)?;
                 self.group_by(input, variables, aggregates, graph)
             }
-            GraphPattern::Service { .. } => Err(QueryError::unsupported("SERVICE")),
+            GraphPattern::Service {
+                name,
+                inner,
+                silent,
+            } => self.service(name, inner, *silent),
         }
     }
 
@@ -630,7 +639,7 @@ impl Lowering {
         })
     }
 
-    fn predicate(&mut self, predicate: &NamedNodePattern) -> PatternTerm {
+    pub(super) fn predicate(&mut self, predicate: &NamedNodePattern) -> PatternTerm {
         match predicate {
             NamedNodePattern::NamedNode(node) => PatternTerm::Constant(node.clone().into()),
             NamedNodePattern::Variable(variable) => PatternTerm::Variable(self.named(variable)),

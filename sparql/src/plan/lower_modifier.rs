@@ -456,11 +456,14 @@ impl Lowering {
     }
 }
 
-/// Whether an input of a join takes a condition on these variables. A path, or a triple term, without conditions can begin at
-/// rows of other inputs, and is better left so.
+/// Whether an input of a join takes a condition on these variables. A path, a triple term or a SERVICE without conditions can begin
+/// at rows of other inputs, and is better left so.
 fn takes(input: &Group, variables: &VariableSet) -> bool {
     variables.is_subset(&input.certain)
-        && !matches!(input.logical, Logical::Path(_) | Logical::TripleTerm(_))
+        && !matches!(
+            input.logical,
+            Logical::Path(_) | Logical::TripleTerm(_) | Logical::Service(_)
+        )
 }
 
 /// What the names of marks begin with while an expression is compiled; no variable of a query has a space.

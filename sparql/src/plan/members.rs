@@ -4,7 +4,7 @@
 //! terms with variables in them. Patterns that only another member connects are members of their own: joined first they would
 //! be a cross product. The
 //! smallest member comes first; then always one that shares variables with the rows so far, if there is any: first what is
-//! planned by itself, then the path or the conjunction that leaves the fewer rows.
+//! planned by itself, then the path or the conjunction that leaves the fewer rows. Calls of services come last.
 
 use super::cost;
 use super::group_join::{Bound, Input, Joined};
@@ -86,8 +86,13 @@ impl Planner<'_> {
             }
         }
         let mut members = Vec::with_capacity(all.len());
+        let mut services = Vec::new();
         for group in others() {
             members.push(match &group.logical {
+                Logical::Service(_) => {
+                    services.push(group);
+                    continue;
+                }
                 Logical::Path(path) => match self.counted_path(path)? {
                     Ok(path) => Member::Path(path),
                     Err(reason) => {
@@ -117,7 +122,15 @@ impl Planner<'_> {
             };
             members.push(Member::Conjunction { group, rows });
         }
-        let mut joined = self.members(start, members, &needed)?;
+        let joined = if members.is_empty() && start.is_none() {
+            None
+        } else {
+            Some(self.members(start, members, &needed)?)
+        };
+        let mut joined = match self.join_services(joined, services, &needed)? {
+            Some(joined) => joined,
+            None => input_of(leaf(Operation::Unit, 1.0), Vec::new()),
+        };
         joined.node = self.filtered(joined.node, &conditions);
         Ok(joined)
     }

@@ -26,6 +26,7 @@ pub mod parallel;
 mod path;
 pub mod physical;
 pub mod seed;
+pub mod service;
 pub mod template;
 mod triple_term;
 pub mod way;

@@ -13,6 +13,7 @@ use super::logical::{
     TripleTermPattern, VariableId,
 };
 use super::seed::Seed;
+use super::service::ServiceCall;
 use crate::error::Result;
 use crate::exec::compatible_join::{JoinKind, MergedSource};
 use crate::exec::construct::Instances;
@@ -100,6 +101,15 @@ pub enum Operation {
         input: Box<Node>,
         /// The path.
         path: Box<PathNode>,
+    },
+    /// Asks endpoints.
+    Service {
+        /// Who is asked, if that is a variable, and terms that the pattern is joined with there.
+        input: Option<Box<Node>>,
+        /// The pattern.
+        call: Arc<ServiceCall>,
+        /// What stands for terms.
+        seed: Seed,
     },
     /// Joins rows with triple terms.
     TripleTerms {
@@ -453,6 +463,7 @@ impl Planner<'_> {
             }
             Logical::Path(path) => self.path(path)?,
             Logical::TripleTerm(pattern) => self.triple_terms(pattern)?,
+            Logical::Service(call) => self.service(group, call, wanted),
             Logical::Join { inputs } => self.join(inputs, wanted)?,
             Logical::LeftJoin {
                 left,

@@ -20,6 +20,8 @@ pub struct Test {
     pub query: String,
     /// The IRIs of data files, and the named graphs that they are for.
     pub data: Vec<(String, Option<String>)>,
+    /// The IRIs of endpoints, and of the data that they have.
+    pub services: Vec<(String, String)>,
     /// The IRI of the expected result.
     pub result: Option<String>,
     /// Whether repetitions do not matter.
@@ -171,7 +173,19 @@ fn read_test(graph: &Graph, path: &str, test: &Term) -> Option<Test> {
             .into_iter()
             .map(|file| (file.clone(), Some(file))),
     );
+    let services = graph
+        .objects(action, &format!("{QT}serviceData"))
+        .into_iter()
+        .filter_map(|service| {
+            let iri = |property: &str| {
+                let value = graph.object(service, &format!("{QT}{property}"));
+                value.and_then(iri_of).map(str::to_owned)
+            };
+            Some((iri("endpoint")?, iri("data")?))
+        })
+        .collect();
     Some(Test {
+        services,
         name: format!("{folder}/{name}"),
         kind,
         query,
