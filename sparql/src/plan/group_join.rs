@@ -487,13 +487,22 @@ impl Bound {
 fn joins_alike(group: &Group) -> bool {
     match &group.logical {
         Logical::Conjunction(_) | Logical::TripleTerm(_) => true,
+        Logical::Path(path) => !path.forward.is_nullable(),
         Logical::Join { inputs } => inputs.iter().all(joins_alike),
         _ => false,
     }
 }
 
+fn has_path(group: &Group) -> bool {
+    match &group.logical {
+        Logical::Path(_) => true,
+        Logical::Join { inputs } => inputs.iter().any(has_path),
+        _ => false,
+    }
+}
+
 /// The join that tests what a mark stands for, and the condition that it is: if one condition is the mark or its
-/// negation and no other reads it, and the pattern is a conjunction that shares variables with the input.
+/// negation and no other reads it, and the pattern is made of patterns and paths, and shares variables with the input.
 fn as_test<'a>(
     mark: &'a Arc<Mark>,
     conditions: &[Arc<Expr>],
@@ -504,7 +513,13 @@ fn as_test<'a>(
         _ if joins_alike(&mark.pattern) => (&mark.pattern, &[]),
         _ => return None,
     };
-    if input.shared(group).is_empty() {
+    let shared = input.shared(group);
+    // A path that is not searched from rows is searched from everywhere.
+    let may_be_unbound = || {
+        let mut shared = shared.iter();
+        shared.any(|variable| !input.certain.contains(variable))
+    };
+    if shared.is_empty() || (has_path(group) && may_be_unbound()) {
         return None;
     }
     let mut found = None;
