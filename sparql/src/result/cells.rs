@@ -108,9 +108,9 @@ pub fn write_rows<F: RowFormat + Send + Sync + 'static>(
     mut format: F,
     writer: &mut impl Write,
 ) -> Result<u64> {
+    // Written with the first rows: an error before there are any leaves nothing behind.
     let mut start = Vec::new();
     format.begin(solutions.variables(), &mut start);
-    writer.write_all(&start).map_err(QueryError::Write)?;
     let format = Arc::new(format);
     let separator = format.separator();
     let spare: Arc<Mutex<Vec<Vec<u8>>>> = Arc::default();
@@ -124,9 +124,8 @@ pub fn write_rows<F: RowFormat + Send + Sync + 'static>(
     };
     let mut rows = 0;
     let mut write = |block: Block| -> Result<()> {
-        if rows > 0 {
-            writer.write_all(separator).map_err(QueryError::Write)?;
-        }
+        let before = if rows == 0 { &start[..] } else { separator };
+        writer.write_all(before).map_err(QueryError::Write)?;
         rows += block.rows;
         writer.write_all(&block.bytes).map_err(QueryError::Write)?;
         give(&spare, block.bytes);
@@ -148,7 +147,7 @@ pub fn write_rows<F: RowFormat + Send + Sync + 'static>(
             write(block)?;
         }
     }
-    let mut end = Vec::new();
+    let mut end = if rows == 0 { start } else { Vec::new() };
     format.end(&mut end);
     writer.write_all(&end).map_err(QueryError::Write)?;
     Ok(rows)

@@ -45,19 +45,18 @@ pub trait ServiceHandler: Send + Sync {
 
 /// The endpoints that SERVICE may ask, none by default, and who asks them. Cheap to clone.
 #[derive(Clone)]
+#[cfg_attr(not(feature = "service"), derive(Default))]
 pub struct Services {
     allowed: Arc<BTreeSet<NamedNode>>,
     handler: Option<Arc<dyn ServiceHandler>>,
 }
 
+#[cfg(feature = "service")]
 impl Default for Services {
     fn default() -> Self {
         Self {
             allowed: Arc::default(),
-            #[cfg(feature = "service")]
             handler: Some(http::shared()),
-            #[cfg(not(feature = "service"))]
-            handler: None,
         }
     }
 }
