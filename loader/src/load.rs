@@ -69,7 +69,8 @@ pub fn load(
         names: &names,
     };
     let load = Load {
-        snapshot: store.snapshot(),
+        // What was inferred is no reason not to load it.
+        snapshot: store.snapshot().explicit(),
         storage: &storage,
         reservation: &reservation,
         temporary: Temporary {

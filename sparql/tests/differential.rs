@@ -123,7 +123,11 @@ fn random_queries_agree_with_the_oracle() {
         let store = random_store(&mut random);
         let snapshot = store.snapshot();
         let dataset = dataset(&snapshot);
-        assert_eq!(dataset.len() as u64, snapshot.len(), "seed {seed}");
+        assert_eq!(
+            dataset.len() as u64,
+            snapshot.len().expect("a count"),
+            "seed {seed}"
+        );
         for _ in 0..10 {
             let (body, patterns) = body(&mut random);
             let selected = match random.below(4) {

@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::manifest::{OrderEntry, Ordinals};
-use crate::quad::Order;
+use crate::quad::GraphSelector;
 use crate::store::Store;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -16,8 +16,14 @@ pub struct StoreInfo {
     pub generation: u64,
     /// Number of the last commit.
     pub commit: u64,
-    /// Quads, in all graphs.
+    /// Quads, in all graphs, explicit or inferred.
     pub quads: u64,
+    /// Explicit quads, in all graphs.
+    pub explicit_quads: u64,
+    /// Inferred quads, in all graphs; some may be explicit as well if the inference is stale.
+    pub inferred_quads: u64,
+    /// What the inferred quads follow from.
+    pub inference: Option<InferenceInfo>,
     /// Quads of the default graph.
     pub default_graph_quads: u64,
     /// Named graphs that have a quad.
@@ -30,6 +36,17 @@ pub struct StoreInfo {
     pub files: FileSizes,
     /// Prefixes for output.
     pub prefixes: BTreeMap<String, String>,
+}
+
+/// What the last inference was.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct InferenceInfo {
+    /// Name of the rules.
+    pub profile: String,
+    /// Number of the last commit that it took into account.
+    pub commit: u64,
+    /// Whether explicit quads changed since.
+    pub stale: bool,
 }
 
 /// Numbers of terms. Values that stand in the ids themselves have no entry anywhere and are not
@@ -94,7 +111,7 @@ impl Size {
 
 impl Store {
     /// What the store has, and the bytes that it takes by part. Milliseconds, but for one seek a
-    /// named graph.
+    /// named graph, and a scan if inference is stale.
     pub fn info(&self) -> Result<StoreInfo> {
         let (manifest, snapshot) = self.manifest_and_snapshot();
         let mut files = FileSizes::default();
@@ -149,8 +166,15 @@ impl Store {
             store: manifest.store.to_string(),
             generation: manifest.generation,
             commit: manifest.commit,
-            quads: snapshot.len(),
-            default_graph_quads: snapshot.rows(Order::Spo),
+            quads: snapshot.len()?,
+            explicit_quads: snapshot.explicit().len()?,
+            inferred_quads: snapshot.inferred().len()?,
+            inference: manifest.inference.as_ref().map(|inference| InferenceInfo {
+                profile: inference.profile.clone(),
+                commit: inference.commit,
+                stale: inference.commit < manifest.commit,
+            }),
+            default_graph_quads: snapshot.graph_len(GraphSelector::Default)?,
             named_graphs: snapshot.named_graphs()?.len() as u64,
             terms,
             segments,

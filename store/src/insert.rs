@@ -33,7 +33,7 @@ impl Store {
     /// Inserts quads as one new segment; returns how many were not in the store before.
     pub fn insert_quads(&self, quads: impl IntoIterator<Item = oxrdf::Quad>) -> Result<u64> {
         let reservation = self.begin_segment()?;
-        let snapshot = self.snapshot();
+        let snapshot = self.snapshot().explicit();
         let quads: Vec<oxrdf::Quad> = quads.into_iter().collect();
         let mut naming = Naming::new(&snapshot, &reservation);
         for quad in &quads {
@@ -55,6 +55,33 @@ impl Store {
         self.publish(reservation, new)?;
         Ok(inserts.len() as u64)
     }
+}
+
+/// Gives terms that are to appear in a new segment their ids: those that they have, or new ones, which
+/// are written into the reservation's files, durably. What comes back has no segment yet.
+///
+/// Two equal blank nodes of one call are one new node.
+pub fn name_terms(
+    snapshot: &Snapshot,
+    reservation: &SegmentReservation,
+    storage: &Arc<dyn Storage>,
+    terms: &[Term],
+) -> Result<(Vec<TermId>, NewSegment)> {
+    let mut naming = Naming::new(snapshot, reservation);
+    for term in terms {
+        naming.meet_term(term, 0)?;
+    }
+    naming.number()?;
+    let ids = terms.iter().map(|term| naming.term(term));
+    let ids = ids.collect::<Result<_>>()?;
+    let (dictionary, triple_table) = naming.write_terms(storage)?;
+    let new = NewSegment {
+        dictionary,
+        triple_table,
+        blank_nodes: naming.blanks.len() as u64,
+        ..NewSegment::default()
+    };
+    Ok((ids, new))
 }
 
 /// Gives the terms of one call their ids.
@@ -222,23 +249,33 @@ impl<'a> Naming<'a> {
         Ok(id)
     }
 
-    /// Writes all files, durably.
-    fn finish(self, storage: &Arc<dyn Storage>, inserts: &[Quad]) -> Result<NewSegment> {
+    /// Writes the dictionary and the table of triple terms, where there are new terms, durably; says
+    /// which of the two there are.
+    fn write_terms(&mut self, storage: &Arc<dyn Storage>) -> Result<(bool, bool)> {
         let reservation = self.reservation;
         let has_terms = !self.new.is_empty();
         if has_terms {
             write_dictionary(&**storage, reservation, &self.new)?;
         }
-        let triples = self.table.len();
-        if triples > 0 {
-            self.table
+        let table = TripleTableWriter::new(reservation.first_triple);
+        let table = std::mem::replace(&mut self.table, table);
+        let has_triples = table.len() > 0;
+        if has_triples {
+            table
                 .finish(&**storage, &reservation.triples_path)?
                 .sync()?;
         }
-        let segment = write_segment(storage, &reservation.segment_path, inserts, &[])?;
+        Ok((has_terms, has_triples))
+    }
+
+    /// Writes all files, durably.
+    fn finish(mut self, storage: &Arc<dyn Storage>, inserts: &[Quad]) -> Result<NewSegment> {
+        let (dictionary, triple_table) = self.write_terms(storage)?;
+        let path = &self.reservation.segment_path;
+        let segment = write_segment(storage, path, inserts, &[])?;
         Ok(NewSegment {
-            dictionary: has_terms,
-            triple_table: triples > 0,
+            dictionary,
+            triple_table,
             segment: Some(segment),
             blank_nodes: self.blanks.len() as u64,
             ..NewSegment::default()

@@ -106,7 +106,7 @@ pub struct Manifest {
     pub store: StoreId,
     /// How many manifests there were before this one.
     pub generation: u64,
-    /// Number of the last commit whose quads are in the segments.
+    /// Number of the last commit whose quads are in the segments. Inferred quads are no commit.
     pub commit: u64,
     /// The next number of a file or segment.
     pub next_file_number: u64,
@@ -128,6 +128,23 @@ pub struct Manifest {
     pub logs: Vec<LogEntry>,
     /// Prefixes that loaded documents declared, for showing IRIs; see [`Manifest::remember_prefix`].
     pub prefixes: BTreeMap<String, String>,
+    /// What the last inference was, unless its quads were dropped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inference: Option<InferenceEntry>,
+}
+
+/// An inference: what the inferred segments follow from.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct InferenceEntry {
+    /// Name of the rules, for people.
+    pub profile: String,
+    /// A hash of everything that chose the rules: only with the same one may a later inference
+    /// build on the quads of this one.
+    pub rules: u64,
+    /// Number of the last commit of explicit quads that it took into account. It is stale if
+    /// [`Manifest::commit`] is above.
+    pub commit: u64,
 }
 
 /// A dictionary: one file.
@@ -166,7 +183,7 @@ pub struct TripleTableEntry {
 pub struct SegmentEntry {
     /// The directory.
     pub path: String,
-    /// Number of the last commit whose quads it has.
+    /// Number of the last commit whose quads it has, or, where these are inferred, reflects.
     pub commit: u64,
     /// How many quads it inserts.
     pub quads: GraphCounts,
@@ -180,7 +197,8 @@ pub struct SegmentEntry {
     pub tombstone_orders: Vec<OrderEntry>,
     /// The statistics.
     pub statistics: FileEntry,
-    /// Whether its quads were inferred, so that reasoning anew may drop them.
+    /// Whether its quads were inferred. Explicit and inferred quads are two sets, see
+    /// [`crate::snapshot`].
     pub inferred: bool,
 }
 
@@ -287,6 +305,7 @@ impl Manifest {
             segments: Vec::new(),
             logs: Vec::new(),
             prefixes: BTreeMap::new(),
+            inference: None,
         }
     }
 

@@ -2,8 +2,9 @@
 //!
 //! What always holds:
 //! * rows come out in strictly increasing order, each quad at most once;
-//! * of the layers that mention a quad the newest decides: an insert shows it, a tombstone hides
-//!   it;
+//! * of the layers of one set (explicit or inferred quads, see [`crate::snapshot`]) that mention a
+//!   quad the newest decides: an insert shows it, a tombstone hides it; a quad that either set shows
+//!   comes out once;
 //! * where a single layer has rows in the range, and no tombstones, the scan is that layer's cursor
 //!   and nothing more: no column is decoded for the merge's sake, no row is copied twice.
 //!
@@ -77,6 +78,7 @@ impl Scan {
             .map(|source| Buffered {
                 cursor: source.cursor,
                 tombstones: source.tombstones,
+                inferred: source.inferred,
                 buffer: Columns::with_capacity(width, 0),
                 length: 0,
                 position: 0,
@@ -146,6 +148,8 @@ pub(crate) struct MergeSource {
     pub(crate) cursor: Box<dyn Cursor>,
     /// Whether its rows are deletions.
     pub(crate) tombstones: bool,
+    /// Whether it belongs to the set of inferred quads.
+    pub(crate) inferred: bool,
 }
 
 struct Merge {
@@ -164,6 +168,7 @@ type Row = [TermId; COLUMNS_MAX];
 struct Buffered {
     cursor: Box<dyn Cursor>,
     tombstones: bool,
+    inferred: bool,
     buffer: Columns,
     /// Rows in the buffer.
     length: usize,
@@ -275,9 +280,26 @@ impl Merge {
         })
     }
 
+    /// Whether the explicit or the inferred quads have the next row of a source, which others may
+    /// have as well.
+    fn shows(&self, source: usize) -> bool {
+        let row = &self.sources[source].head;
+        let mut shown = [false; 2];
+        for source in self.sources.iter().filter(|source| source.head == *row) {
+            // Sources stand oldest first, so the last one of a set decides for it.
+            shown[usize::from(source.inferred)] = !source.tombstones;
+        }
+        shown.contains(&true)
+    }
+
     /// Moves past the stretch that the choice decides; returns how many rows it gave, at most
     /// `max`.
     fn take(&mut self, choice: &Choice, out: &mut Columns, max: usize) -> usize {
+        let is_hidden = if choice.tied {
+            !self.shows(choice.newest)
+        } else {
+            self.sources[choice.newest].tombstones
+        };
         let source = &mut self.sources[choice.newest];
         let start = source.position;
         let end = match choice.next {
@@ -289,7 +311,7 @@ impl Merge {
                 gallop(columns, start + 1..source.length, &next[..self.width])
             }
         };
-        let (moved, given) = if source.tombstones {
+        let (moved, given) = if is_hidden {
             (end - start, 0)
         } else {
             let given = (end - start).min(max);

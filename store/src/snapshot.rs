@@ -4,9 +4,23 @@
 //! their terms; an `Arc` of them, so that it is cheap to clone and nothing that a writer does later
 //! can be seen through it. Files that were removed meanwhile stay readable: they are mapped.
 //!
-//! What always holds: each layer inserts only quads that the older ones do not show, and deletes
-//! only quads that they do; so the number of rows in a range is the sum of inserts minus the sum of
-//! tombstones, exactly.
+//! # Explicit and inferred quads
+//!
+//! They are two independent sets, each with layers of its own; a quad may be in both. A snapshot
+//! shows their union, each quad once; [`Snapshot::explicit`] and [`Snapshot::inferred`] show one of
+//! them. What always holds:
+//! * A layer of explicit quads inserts only quads that the older *explicit* layers do not show, and
+//!   deletes only quads that they do: whether somebody inferred them is nobody's business. A layer of
+//!   inferred quads inserts only quads that the older layers of neither set show, and deletes only
+//!   quads that older inferred layers do. So within a set the number of rows in a range is the sum of
+//!   inserts minus the sum of tombstones, exactly.
+//! * When an inference is published the two sets are disjoint: what is explicit by then is not
+//!   inserted, and is deleted from older inferred layers. Commits of explicit quads after it may
+//!   insert what was inferred. So the sets are known to be disjoint as long as the inference is not
+//!   stale; then counts of the union are sums. While it is stale, an exact count of a range in which
+//!   both sets have rows merges them ([`Snapshot::count`]); [`Snapshot::count_at_most`] does not.
+//! * A tombstone never hides a quad of the other set. An inferred quad whose premises were deleted
+//!   stays until the next inference, and the snapshot says that it is stale.
 
 pub mod dataset;
 pub mod terms;
@@ -15,6 +29,7 @@ use crate::error::{Result, StoreError};
 use crate::id::TermId;
 use crate::index::{ColumnMask, Columns, Cursor, OrderCursor};
 use crate::io::{Storage, TemporaryFile};
+use crate::manifest::InferenceEntry;
 use crate::merge::{MergeSource, Scan};
 use crate::quad::{GraphSelector, Order, Pattern, Position, Quad};
 use crate::run::{Run, RunCursor};
@@ -51,8 +66,33 @@ pub(crate) struct State {
     /// Blank nodes have numbers below this.
     pub(crate) next_blank: u64,
     pub(crate) prefixes: BTreeMap<String, String>,
+    /// Number of the last commit of explicit quads.
+    pub(crate) commit: u64,
+    /// What the inferred layers follow from, if these are shown and it is known.
+    pub(crate) inference: Option<InferenceEntry>,
+    /// Whether a quad may be in both sets, as far as these are shown.
+    pub(crate) may_overlap: bool,
     /// Merged when first asked for.
     pub(crate) statistics: OnceLock<Arc<Statistics>>,
+}
+
+impl State {
+    /// The same terms with other layers, all of one set.
+    fn with_layers(&self, layers: Vec<Layer>) -> Self {
+        Self {
+            storage: Arc::clone(&self.storage),
+            is_writable: self.is_writable,
+            layers,
+            dictionaries: self.dictionaries.clone(),
+            triple_tables: self.triple_tables.clone(),
+            next_blank: self.next_blank,
+            prefixes: self.prefixes.clone(),
+            commit: self.commit,
+            inference: None,
+            may_overlap: false,
+            statistics: OnceLock::new(),
+        }
+    }
 }
 
 /// One set of inserts and tombstones.
@@ -63,6 +103,13 @@ pub(crate) enum Layer {
 }
 
 impl Layer {
+    pub(crate) fn is_inferred(&self) -> bool {
+        match self {
+            Self::Segment(segment) => segment.entry().inferred,
+            Self::Run(_) => false,
+        }
+    }
+
     fn rows(&self, order: Order, tombstones: bool) -> u64 {
         match self {
             Self::Segment(segment) => segment.rows(order, tombstones),
@@ -211,23 +258,19 @@ pub fn best_order(pattern: &Pattern, sorted_by: Option<Position>) -> Option<Orde
 impl Snapshot {
     /// This snapshot with a layer of changes on top, as the one who makes them sees it.
     ///
-    /// The run must be normalised against this snapshot: it inserts only quads that are absent and
-    /// deletes only quads that are present. Its terms must have ids.
+    /// The run must be normalised against the explicit quads of this snapshot: it inserts only quads
+    /// that are absent and deletes only quads that are present. Its terms must have ids.
     pub fn with_run(&self, run: Arc<Run>) -> Self {
-        let state = &*self.state;
-        let mut layers = state.layers.clone();
+        let mut layers = self.state.layers.clone();
+        let may_overlap = layers.iter().any(Layer::is_inferred);
         layers.push(Layer::Run(run));
         Self {
             dataset: self.dataset.clone(),
             state: Arc::new(State {
-                storage: Arc::clone(&state.storage),
-                is_writable: state.is_writable,
-                layers,
-                dictionaries: state.dictionaries.clone(),
-                triple_tables: state.triple_tables.clone(),
-                next_blank: state.next_blank,
-                prefixes: state.prefixes.clone(),
-                statistics: state.statistics.clone(),
+                inference: self.state.inference.clone(),
+                may_overlap,
+                statistics: self.state.statistics.clone(),
+                ..self.state.with_layers(layers)
             }),
         }
     }
@@ -241,6 +284,56 @@ impl Snapshot {
             self.state.storage.temporary()
         } else {
             Ok(None)
+        }
+    }
+
+    /// The explicit quads alone.
+    pub fn explicit(&self) -> Self {
+        self.only(|layer| !layer.is_inferred())
+    }
+
+    /// The inferred quads alone.
+    pub fn inferred(&self) -> Self {
+        self.only(Layer::is_inferred)
+    }
+
+    /// The explicit quads that commits after this one inserted; `None` if one of these deleted
+    /// quads.
+    pub fn inserted_since(&self, commit: u64) -> Option<Self> {
+        let is_newer = |layer: &Layer| match layer {
+            Layer::Segment(segment) => !layer.is_inferred() && segment.entry().commit > commit,
+            Layer::Run(_) => true,
+        };
+        let newer = self.only(is_newer);
+        let deleted =
+            |layer: &Layer| layer.rows(Order::Spo, true) > 0 || layer.rows(Order::Gspo, true) > 0;
+        (!newer.state.layers.iter().any(deleted)).then_some(newer)
+    }
+
+    fn only(&self, keep: impl Fn(&Layer) -> bool) -> Self {
+        let layers = self.state.layers.iter().filter(|layer| keep(layer));
+        Self {
+            dataset: self.dataset.clone(),
+            state: Arc::new(self.state.with_layers(layers.cloned().collect())),
+        }
+    }
+
+    /// Number of the last commit of explicit quads.
+    pub fn commit(&self) -> u64 {
+        self.state.commit
+    }
+
+    /// What the store's inferred quads follow from, if any were inferred.
+    pub fn inference(&self) -> Option<&InferenceEntry> {
+        self.state.inference.as_ref()
+    }
+
+    /// Whether explicit quads changed since the inferred ones, of which this snapshot shows some, were
+    /// computed: conclusions may be missing, and some may not follow any more.
+    pub fn is_inference_stale(&self) -> bool {
+        match &self.state.inference {
+            Some(inference) => inference.commit < self.state.commit,
+            None => self.state.may_overlap,
         }
     }
 
@@ -348,8 +441,8 @@ impl Snapshot {
         Ok(sources)
     }
 
-    /// How many quads match a pattern: exact, and without a scan unless graphs are merged (see
-    /// [`Snapshot::count_at_most`]).
+    /// How many quads match a pattern: exact, and without a scan unless graphs are merged, or inference is stale
+    /// and both explicit and inferred quads match (see [`Snapshot::count_at_most`]).
     pub fn count(&self, pattern: &Pattern) -> Result<u64> {
         match &self.dataset {
             None => self.count_stored(pattern),
@@ -357,24 +450,55 @@ impl Snapshot {
         }
     }
 
+    /// Exactly, in the store's own graphs.
     fn count_stored(&self, pattern: &Pattern) -> Result<u64> {
+        let [explicit, inferred] = self.counts(pattern)?;
+        if !self.state.may_overlap || explicit == 0 || inferred == 0 {
+            return Ok(explicit + inferred);
+        }
+        let order = best_order(pattern, None).expect("every pattern has an order");
+        let mut scan = self.scan_stored(pattern, order, ColumnMask::NONE)?;
+        let mut rows = Columns::default();
+        let mut count = 0;
+        loop {
+            rows.clear();
+            match scan.fill(&mut rows, QUADS_ROWS)? {
+                0 => return Ok(count),
+                filled => count += filled as u64,
+            }
+        }
+    }
+
+    /// Without a scan; exact but where explicit and inferred quads may overlap, and 0 only if there is none.
+    fn count_stored_at_most(&self, pattern: &Pattern) -> Result<u64> {
+        Ok(self.counts(pattern)?.iter().sum())
+    }
+
+    /// How many explicit and how many inferred quads match a pattern.
+    fn counts(&self, pattern: &Pattern) -> Result<[u64; 2]> {
         let order = best_order(pattern, None).expect("every pattern has an order");
         let (prefix, length) = pattern
             .prefix_in(order)
             .expect("that is what it was chosen for");
-        let (mut inserted, mut deleted) = (0_u64, 0_u64);
-        for layer in &self.state.layers {
-            inserted += layer.count(order, false, &prefix[..length])?;
-            deleted += layer.count(order, true, &prefix[..length])?;
+        let mut counts = [0; 2];
+        for (count, is_inferred) in counts.iter_mut().zip([false, true]) {
+            let (mut inserted, mut deleted) = (0_u64, 0_u64);
+            for layer in &self.state.layers {
+                if layer.is_inferred() == is_inferred {
+                    inserted += layer.count(order, false, &prefix[..length])?;
+                    deleted += layer.count(order, true, &prefix[..length])?;
+                }
+            }
+            // Files can be whole and still contradict one another; `verify` says which.
+            *count = inserted
+                .checked_sub(deleted)
+                .ok_or_else(|| StoreError::Damaged {
+                    path: self.state.storage.display(""),
+                    offset: 0,
+                    reason: format!("{deleted} quads deleted of {inserted} inserted ({pattern:?})"),
+                })?;
         }
-        // Files can be whole and still contradict one another; `verify` says which.
-        inserted
-            .checked_sub(deleted)
-            .ok_or_else(|| StoreError::Damaged {
-                path: self.state.storage.display(""),
-                offset: 0,
-                reason: format!("{deleted} quads deleted of {inserted} inserted ({pattern:?})"),
-            })
+        Ok(counts)
     }
 
     /// Whether a quad is in the store.
@@ -393,32 +517,36 @@ impl Snapshot {
         };
         let row = order.row(quad);
         let row = &row[..order.columns().len()];
-        // The newest layer that mentions the quad decides.
-        for layer in self.state.layers.iter().rev() {
-            for tombstones in [false, true] {
-                if layer.count(order, tombstones, row)? > 0 {
-                    return Ok(!tombstones);
+        for is_inferred in [false, true] {
+            // The newest layer of a set that mentions the quad decides for it.
+            let layers = self.state.layers.iter().rev();
+            'set: for layer in layers.filter(|layer| layer.is_inferred() == is_inferred) {
+                for tombstones in [false, true] {
+                    if layer.count(order, tombstones, row)? > 0 {
+                        if !tombstones {
+                            return Ok(true);
+                        }
+                        break 'set;
+                    }
                 }
             }
         }
         Ok(false)
     }
 
-    /// How many quads there are.
-    pub fn len(&self) -> u64 {
-        self.rows(Order::Spo) + self.rows(Order::Gspo)
+    /// How many quads there are; what [`Snapshot::count`] says of its cost holds.
+    pub fn len(&self) -> Result<u64> {
+        Ok(self.graph_len(GraphSelector::Default)? + self.graph_len(GraphSelector::AnyNamed)?)
     }
 
-    /// How many quads are in the graphs of an order.
-    pub(crate) fn rows(&self, order: Order) -> u64 {
-        let sum = |tombstones| -> u64 {
-            self.state
-                .layers
-                .iter()
-                .map(|layer| layer.rows(order, tombstones))
-                .sum()
-        };
-        sum(false) - sum(true)
+    /// How many quads are in these graphs.
+    pub(crate) fn graph_len(&self, graph: GraphSelector) -> Result<u64> {
+        self.count_stored(&Pattern {
+            subject: None,
+            predicate: None,
+            object: None,
+            graph,
+        })
     }
 
     /// The number of different predicates of each segment, oldest first.
@@ -429,13 +557,15 @@ impl Snapshot {
         })
     }
 
-    /// Whether no layers' sum of tombstones exceeds the inserts below; a manifest could claim it.
+    /// Whether no layers' sum of tombstones exceeds the inserts of their set below; a manifest could
+    /// claim it.
     pub(crate) fn counts_are_possible(&self) -> bool {
         [Order::Spo, Order::Gspo].into_iter().all(|order| {
-            let mut shown = 0_u64;
+            let mut shown = [0_u64; 2];
             self.state.layers.iter().all(|layer| {
+                let shown = &mut shown[usize::from(layer.is_inferred())];
                 match shown.checked_sub(layer.rows(order, true)) {
-                    Some(left) => shown = left.saturating_add(layer.rows(order, false)),
+                    Some(left) => *shown = left.saturating_add(layer.rows(order, false)),
                     None => return false,
                 }
                 true
@@ -445,7 +575,13 @@ impl Snapshot {
 
     /// Whether there is no quad.
     pub fn is_empty(&self) -> bool {
-        self.len() == 0
+        let rows = |order, tombstones| -> u64 {
+            let layers = self.state.layers.iter();
+            layers.map(|layer| layer.rows(order, tombstones)).sum()
+        };
+        [Order::Spo, Order::Gspo]
+            .into_iter()
+            .all(|order| rows(order, false) == rows(order, true))
     }
 
     /// All quads, those of the default graph first, then graph by graph. The iterator owns what it
@@ -534,6 +670,7 @@ fn scan_of(
         .into_iter()
         .map(|source| MergeSource {
             tombstones: source.tombstones,
+            inferred: source.layer.is_inferred(),
             cursor: source
                 .part(prefix, source.rows(), ColumnMask::ALL)
                 .into_cursor(),

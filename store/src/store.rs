@@ -21,7 +21,8 @@ use crate::io::file::FileStorage;
 use crate::io::memory::MemoryStorage;
 use crate::io::{Lock, Storage};
 use crate::manifest::{
-    self, DictionaryEntry, Manifest, Ordinals, SegmentEntry, SwitchError, TripleTableEntry,
+    self, DictionaryEntry, InferenceEntry, Manifest, Ordinals, SegmentEntry, SwitchError,
+    TripleTableEntry,
 };
 use crate::segment::{Segment, file_length};
 use crate::snapshot::terms::Dictionaries;
@@ -248,17 +249,37 @@ impl Store {
     /// the renaming of the manifest or making it durable, is it not known which state a crash would
     /// leave: then this process goes on showing the old one, and begins no other change
     /// ([`StoreError::Uncertain`]) until the store is opened again.
-    pub fn publish(&self, mut reservation: SegmentReservation, new: NewSegment) -> Result<()> {
+    pub fn publish(&self, reservation: SegmentReservation, new: NewSegment) -> Result<()> {
+        self.publish_change(reservation, new, |_| {})
+    }
+
+    /// Publishes new files and, with them, what `change` does to the manifest that does not name them
+    /// yet. Segments that it does not name any more are removed.
+    fn publish_change(
+        &self,
+        mut reservation: SegmentReservation,
+        new: NewSegment,
+        change: impl FnOnce(&mut Manifest),
+    ) -> Result<()> {
         assert!(
             Arc::ptr_eq(&self.inner, &reservation.store.inner),
             "a reservation is published in the store it came from"
         );
         let before = self.current().clone();
-        let manifest = self.next_manifest(&before.manifest, &reservation, new)?;
+        let mut changed = before.manifest.successor();
+        change(&mut changed);
+        let manifest = self.next_manifest(changed, &reservation, new)?;
         let next = open_current(&self.inner.storage, true, manifest, Some(&before))?;
         match next.manifest.store(&*self.inner.storage) {
             Ok(()) => {
                 reservation.keep_files = true;
+                let live = &next.manifest.segments;
+                let is_dropped = |entry: &&SegmentEntry| live.iter().all(|l| l.path != entry.path);
+                for entry in before.manifest.segments.iter().filter(is_dropped) {
+                    // Snapshots that show it have its files mapped. What cannot be removed now is
+                    // removed when the store is next opened for writing.
+                    drop(self.inner.storage.remove(&entry.path));
+                }
                 self.show(next);
                 Ok(())
             }
@@ -272,15 +293,64 @@ impl Store {
         }
     }
 
+    /// Publishes what was inferred, as [`Store::publish`] does: the segment's quads become inferred
+    /// ones that reflect all explicit quads of the store. `replace` says that the inferred segments
+    /// that there were are dropped.
+    ///
+    /// The segment may insert only quads that the store does not show then, and delete only inferred
+    /// quads that it keeps; all that are explicit now and inferred must be deleted, see
+    /// [`crate::snapshot`]. The terms of its quads must have ids, those of `new.dictionary` included.
+    ///
+    /// # Errors
+    /// As [`Store::publish`].
+    pub fn publish_inferred(
+        &self,
+        reservation: SegmentReservation,
+        mut new: NewSegment,
+        inference: InferenceEntry,
+        replace: bool,
+    ) -> Result<()> {
+        if let Some(segment) = &mut new.segment {
+            segment.inferred = true;
+        }
+        self.publish_change(reservation, new, |manifest| {
+            if replace {
+                manifest.segments.retain(|segment| !segment.inferred);
+            }
+            let commit = manifest.commit;
+            manifest.inference = Some(InferenceEntry {
+                commit,
+                ..inference
+            });
+        })
+    }
+
+    /// Drops all inferred quads; says how many segments they had.
+    ///
+    /// # Errors
+    /// As [`Store::publish`].
+    pub fn drop_inferred(&self) -> Result<usize> {
+        let reservation = self.begin_segment()?;
+        let manifest = self.manifest();
+        let segments = manifest.segments.iter().filter(|segment| segment.inferred);
+        let segments = segments.count();
+        if segments > 0 || manifest.inference.is_some() {
+            self.publish_change(reservation, NewSegment::default(), |manifest| {
+                manifest.segments.retain(|segment| !segment.inferred);
+                manifest.inference = None;
+            })?;
+        }
+        Ok(segments)
+    }
+
     /// The manifest that also names the new files, whose directories it makes durable.
     fn next_manifest(
         &self,
-        before: &Manifest,
+        mut manifest: Manifest,
         reservation: &SegmentReservation,
         new: NewSegment,
     ) -> Result<Manifest> {
         let storage = &*self.inner.storage;
-        let mut manifest = before.successor();
         manifest.next_file_number = manifest.next_file_number.max(reservation.number + 1);
         manifest.next_blank = advance(manifest.next_blank, new.blank_nodes, "blank nodes")?;
         manifest.next_document += new.documents;
@@ -331,7 +401,9 @@ impl Store {
                 segment.path, reservation.segment_path,
                 "a segment under another name"
             );
-            manifest.commit += 1;
+            if !segment.inferred {
+                manifest.commit += 1;
+            }
             segment.commit = manifest.commit;
             manifest.segments.push(segment);
         }
@@ -507,6 +579,11 @@ fn open_current(
             triple_tables,
             next_blank: manifest.next_blank,
             prefixes: manifest.prefixes.clone(),
+            commit: manifest.commit,
+            inference: manifest.inference.clone(),
+            may_overlap: manifest.segments.iter().any(|segment| segment.inferred)
+                && (manifest.inference.as_ref())
+                    .is_none_or(|inference| inference.commit < manifest.commit),
             statistics: OnceLock::new(),
         }),
     };

@@ -3,7 +3,7 @@
 //! It reads every byte of every live file: checksums, the order of rows and terms, directories;
 //! that all orders of a segment hold the same quads; that each id in a quad stands for a term that
 //! may stand there; that each layer inserts only what the older ones do not show and deletes only
-//! what they do; that the statistics are those of the quads. Files are opened anew, so that nothing
+//! what they do (explicit and inferred quads are two sets, see [`crate::snapshot`]); that the statistics are those of the quads. Files are opened anew, so that nothing
 //! counts as checked because it was checked before.
 //!
 //! What always holds: it does not stop at the first problem, and it changes nothing.
@@ -278,6 +278,7 @@ impl References {
 /// The order files of a segment, as far as they can be read.
 struct OpenSegment {
     path: String,
+    inferred: bool,
     /// Inserts and tombstones, by order.
     sides: [[Option<OrderFile>; 16]; 2],
 }
@@ -343,18 +344,23 @@ impl OpenSegment {
         }
         Some(Self {
             path: entry.path.clone(),
+            inferred: entry.inferred,
             sides,
         })
     }
 
     /// Checks that this segment inserts only what the older ones do not show, and deletes only what
-    /// they do.
+    /// they do; of which of the two sets, [`crate::snapshot`] says.
     fn check_against(&self, older: &[Self], storage: &dyn Storage, report: &mut Report) {
         for order in [Order::Spo, Order::Gspo] {
             for tombstones in [false, true] {
                 let Some(file) = &self.sides[usize::from(tombstones)][order as usize] else {
                     continue;
                 };
+                let set = |segment: &&Self| {
+                    segment.inferred == self.inferred || (self.inferred && !tombstones)
+                };
+                let older = older.iter().filter(set);
                 match first_contradiction(file, tombstones, older, order) {
                     Ok(None) => {}
                     Ok(Some(quad)) => report.note(StoreError::Damaged {
@@ -375,10 +381,10 @@ impl OpenSegment {
 
 /// The first row of a layer's order that older layers already show (or, for tombstones, do not
 /// show).
-fn first_contradiction(
+fn first_contradiction<'a>(
     file: &OrderFile,
     tombstones: bool,
-    older: &[OpenSegment],
+    older: impl Iterator<Item = &'a OpenSegment>,
     order: Order,
 ) -> Result<Option<Quad>> {
     let width = order.columns().len();
@@ -389,6 +395,7 @@ fn first_contradiction(
                 sources.push(MergeSource {
                     cursor: Box::new(file.cursor(&[])?),
                     tombstones,
+                    inferred: segment.inferred,
                 });
             }
         }

@@ -21,9 +21,9 @@ fn quad(name: &str) -> oxrdf::Quad {
 }
 
 fn length(storage: MemoryStorage) -> Result<u64> {
-    Ok(Store::with_storage(Arc::new(storage), Mode::Write)?
+    Store::with_storage(Arc::new(storage), Mode::Write)?
         .snapshot()
-        .len())
+        .len()
 }
 
 /// The syncing of the directory behind the renaming of the manifest fails (or the process dies before

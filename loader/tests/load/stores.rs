@@ -139,7 +139,7 @@ pub fn check_report(report: &LoadReport, counts: &Counts) {
 pub fn check_store(store: &Store, quads: &BTreeSet<String>) {
     let snapshot = store.snapshot();
     assert_same(&contents(&snapshot), quads);
-    assert_eq!(snapshot.len(), quads.len() as u64);
+    assert_eq!(snapshot.len().expect("a count"), quads.len() as u64);
     let report = store.verify();
     assert!(report.is_sound(), "{:#?}", report.problems);
     check_tidy(store);

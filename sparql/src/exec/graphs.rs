@@ -102,7 +102,7 @@ impl Graphs {
                 object: None,
                 graph: GraphSelector::Named(graph),
             };
-            let exists = snapshot.count(&pattern)? > 0;
+            let exists = snapshot.count_at_most(&pattern)? > 0;
             return Ok(if exists { vec![graph] } else { Vec::new() });
         }
         let mut graphs = snapshot.named_graphs()?;

@@ -30,6 +30,10 @@ impl Manifest {
         if !commits.clone().is_sorted() || commits.max() > Some(self.commit) {
             return Err("segments out of the sequence of commits".to_owned());
         }
+        let inferred = self.inference.as_ref().map(|inference| inference.commit);
+        if inferred > Some(self.commit) {
+            return Err("an inference from later commits than there are".to_owned());
+        }
         if !self.logs.is_sorted_by_key(|log| log.first_commit) {
             return Err("logs out of the sequence of commits".to_owned());
         }

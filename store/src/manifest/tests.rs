@@ -93,6 +93,7 @@ pub(super) fn sample() -> Manifest {
             first_commit: 13,
         }],
         prefixes: BTreeMap::from([("ub".to_owned(), "http://example.org/ub#".to_owned())]),
+        inference: None,
     }
 }
 

@@ -125,20 +125,20 @@ impl Snapshot {
             .is_some_and(|dataset| dataset.merged != Graphs::NONE)
     }
 
-    /// How many quads match a pattern, at most: exact but where graphs are merged, and 0 only if there is none. Never takes
-    /// a scan.
+    /// How many quads match a pattern, at most: exact but where graphs are merged or inference is stale, and 0 only if there is
+    /// none. Never takes a scan.
     pub fn count_at_most(&self, pattern: &Pattern) -> Result<u64> {
         let Some(dataset) = &self.dataset else {
-            return self.count_stored(pattern);
+            return self.count_stored_at_most(pattern);
         };
         match pattern.graph {
             GraphSelector::Named(graph) if !dataset.named.contains(graph) => Ok(0),
-            GraphSelector::Named(_) => self.count_stored(pattern),
+            GraphSelector::Named(_) => self.count_stored_at_most(pattern),
             GraphSelector::AnyNamed => self.count_in(pattern, &dataset.named),
             GraphSelector::Default => {
                 let mut count = self.count_in(pattern, &dataset.merged)?;
                 if dataset.has_default {
-                    count += self.count_stored(pattern)?;
+                    count += self.count_stored_at_most(pattern)?;
                 }
                 Ok(count)
             }
@@ -153,8 +153,10 @@ impl Snapshot {
                 Graphs::Some(graphs) => graphs.len(),
             };
         let most = self.count_at_most(pattern)?;
-        // Graphs have no quad in common; only where their triples are put together does one come twice.
-        if pattern.graph != GraphSelector::Default || parts < 2 || most < 2 {
+        // Graphs have no quad in common; only where their triples are put together does one come twice, or where it is explicit
+        // and inferred.
+        let is_merged = pattern.graph == GraphSelector::Default && parts > 1;
+        if most < 2 || !(is_merged || self.state.may_overlap) {
             return Ok(most);
         }
         let order = best_order(pattern, None).expect("every pattern has an order");
@@ -172,10 +174,10 @@ impl Snapshot {
     /// How many quads of some named graphs match a pattern, whatever graph it asks.
     fn count_in(&self, pattern: &Pattern, graphs: &Graphs) -> Result<u64> {
         match graphs {
-            Graphs::All => self.count_stored(&in_graph(pattern, GraphSelector::AnyNamed)),
+            Graphs::All => self.count_stored_at_most(&in_graph(pattern, GraphSelector::AnyNamed)),
             Graphs::Some(graphs) => graphs.iter().try_fold(0, |count, graph| {
                 let pattern = in_graph(pattern, GraphSelector::Named(*graph));
-                Ok(count + self.count_stored(&pattern)?)
+                Ok(count + self.count_stored_at_most(&pattern)?)
             }),
         }
     }
@@ -200,7 +202,7 @@ impl Snapshot {
     pub(super) fn named_graphs_in(&self, graphs: &[TermId]) -> Result<Vec<TermId>> {
         let mut found = Vec::new();
         for graph in graphs {
-            if self.count_stored(&in_graph(&ANYTHING, GraphSelector::Named(*graph)))? > 0 {
+            if self.count_stored_at_most(&in_graph(&ANYTHING, GraphSelector::Named(*graph)))? > 0 {
                 found.push(*graph);
             }
         }
@@ -285,6 +287,7 @@ impl Snapshot {
             .map(|scan| MergeSource {
                 cursor: Box::new(scan),
                 tombstones: false,
+                inferred: false,
             })
             .collect();
         Ok(Scan::merge(sources, bound, width, wanted))

@@ -293,7 +293,7 @@ pub fn check_snapshot(
     random: &mut Random,
     patterns: usize,
 ) -> Result<()> {
-    assert_eq!(snapshot.len(), model.len() as u64);
+    assert_eq!(snapshot.len().expect("a count"), model.len() as u64);
     assert_eq!(snapshot.is_empty(), model.is_empty());
     let quads = snapshot.quads().collect::<Result<Vec<Quad>>>()?;
     assert_eq!(quads.len(), model.len(), "quads() repeats or leaves out");

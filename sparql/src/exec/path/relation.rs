@@ -67,7 +67,7 @@ impl Relation {
             (column(Position::Predicate) - bound, excluded)
         });
         Ok(Self {
-            rows: snapshot.count(&pattern)?,
+            rows: snapshot.count_at_most(&pattern)?,
             target: column(to) - bound,
             is_inverse,
             pattern,
@@ -293,6 +293,6 @@ pub fn is_node(snapshot: &Snapshot, graph: GraphSelector, term: TermId) -> Resul
         object,
         graph,
     };
-    Ok(snapshot.count(&pattern(Some(term), None))? > 0
-        || snapshot.count(&pattern(None, Some(term)))? > 0)
+    Ok(snapshot.count_at_most(&pattern(Some(term), None))? > 0
+        || snapshot.count_at_most(&pattern(None, Some(term)))? > 0)
 }
