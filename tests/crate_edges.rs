@@ -68,9 +68,20 @@ const RULES: &[Rule] = &[
         knows_nothing_of: &[OTHER_RDF_SYNTAXES, FILES, COMMAND_LINE],
     },
     Rule {
+        name: "quadrille-reason",
+        directory: "reason",
+        uses: &["quadrille-store"],
+        knows_nothing_of: &[RDF_SYNTAXES, SPARQL, FILES, COMMAND_LINE],
+    },
+    Rule {
         name: "quadrille-lubm",
         directory: "lubm",
-        uses: &["quadrille-loader", "quadrille-sparql", "quadrille-store"],
+        uses: &[
+            "quadrille-loader",
+            "quadrille-reason",
+            "quadrille-sparql",
+            "quadrille-store",
+        ],
         knows_nothing_of: &[COMMAND_LINE],
     },
     Rule {
@@ -79,6 +90,7 @@ const RULES: &[Rule] = &[
         uses: &[
             "quadrille-loader",
             "quadrille-lubm",
+            "quadrille-reason",
             "quadrille-sparql",
             "quadrille-store",
         ],
@@ -90,6 +102,7 @@ const RULES: &[Rule] = &[
 const EMBEDDED: &[&str] = &[
     "oxrdf",
     "quadrille-loader",
+    "quadrille-reason",
     "quadrille-sparql",
     "quadrille-store",
 ];

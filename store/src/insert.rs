@@ -259,7 +259,7 @@ impl<'a> Naming<'a> {
         }
         let table = TripleTableWriter::new(reservation.first_triple);
         let table = std::mem::replace(&mut self.table, table);
-        let has_triples = table.len() > 0;
+        let has_triples = !table.is_empty();
         if has_triples {
             table
                 .finish(&**storage, &reservation.triples_path)?

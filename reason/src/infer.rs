@@ -1,0 +1,288 @@
+//! An inference, from snapshot to published segment.
+//!
+//! ```text
+//!  inferred with other rules, or quads were deleted since ---> anew: from the explicit quads; replaces what was inferred
+//!  inferred with these rules, quads were inserted since -----> further: from the union, beginning with the new quads,
+//!                                                              or with everything if some of them are schema
+//!  inferred with these rules, nothing changed since ---------> nothing
+//!
+//!  schema triples -> rules -> fixpoint --(schema triples were inferred)--> rules -> fixpoint ... -> segment -> publish
+//! ```
+//!
+//! What always holds: premises are triples of the default graph, conclusions go there; what is published is closed under
+//! the rules, and disjoint from the explicit quads (`quadrille_store::snapshot` has the rules of the two sets).
+
+use crate::error::Result;
+use crate::facts::Facts;
+use crate::fixpoint::{Start, close};
+use crate::ontology::Ontology;
+use crate::options::InferOptions;
+use crate::rule::{Rule, Slot};
+use crate::run::Run;
+use crate::vocabulary::Vocabulary;
+use crate::write::write_segment;
+use quadrille_store::manifest::InferenceEntry;
+use quadrille_store::{
+    ColumnMask, Columns, GraphSelector, Order, Pattern, Snapshot, Store, TermId,
+};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Instant;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Changed when the rules of a profile change, so that what older ones inferred is not built upon.
+const RULES_VERSION: u32 = 1;
+
+/// What an inference did.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct InferReport {
+    /// Name of the profile.
+    pub profile: &'static str,
+    /// What it began with.
+    pub mode: Mode,
+    /// Quads that were inferred now.
+    pub derived: u64,
+    /// Inferred quads in the store now.
+    pub inferred: u64,
+    /// Rules that were made from the ontology.
+    pub rules: u64,
+    /// Rounds of the fixpoint after the first.
+    pub rounds: u64,
+    /// Wall time of the fixpoint in seconds, the making of rules included.
+    pub reason_seconds: f64,
+    /// Wall time of writing and publishing in seconds.
+    pub write_seconds: f64,
+}
+
+/// What an inference began with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// The explicit quads; what was inferred before was replaced.
+    Anew,
+    /// The quads that were inserted since the last inference.
+    Further,
+    /// Nothing: nothing had changed.
+    UpToDate,
+}
+
+impl fmt::Display for InferReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seconds = self.reason_seconds + self.write_seconds;
+        if self.mode == Mode::UpToDate {
+            return write!(
+                f,
+                "up to date: {} inferred quads ({})",
+                self.inferred, self.profile
+            );
+        }
+        write!(
+            f,
+            "{} quads by {} rules ({}{}) in {seconds:.2} s ({:.0} quads/s; reasoning {:.2} s, writing {:.2} s); {} inferred \
+             quads in all",
+            self.derived,
+            self.rules,
+            self.profile,
+            if self.mode == Mode::Further {
+                ", from what is new"
+            } else {
+                ""
+            },
+            self.derived as f64 / seconds.max(f64::MIN_POSITIVE),
+            self.reason_seconds,
+            self.write_seconds,
+            self.inferred
+        )
+    }
+}
+
+/// Infers what follows from a store's quads by a profile's rules, and publishes it.
+///
+/// # Errors
+/// If the store cannot be read or written, the ontology exceeds a limit, or the inference was cancelled. The store is
+/// as it was then.
+pub fn infer(store: &Store, options: &InferOptions) -> Result<InferReport> {
+    let began = Instant::now();
+    let reservation = store.begin_segment()?;
+    let snapshot = store.snapshot();
+    let entry = InferenceEntry {
+        profile: options.profile.name().to_owned(),
+        rules: fingerprint(options),
+        commit: snapshot.commit(),
+    };
+    let mut report = InferReport {
+        profile: options.profile.name(),
+        mode: Mode::Anew,
+        derived: 0,
+        inferred: 0,
+        rules: 0,
+        rounds: 0,
+        reason_seconds: 0.0,
+        write_seconds: 0.0,
+    };
+    let previous = snapshot
+        .inference()
+        .filter(|previous| previous.rules == entry.rules);
+    let newer = match previous {
+        Some(previous) if previous.commit == snapshot.commit() => {
+            report.mode = Mode::UpToDate;
+            report.inferred = snapshot.inferred().len()?;
+            return Ok(report);
+        }
+        Some(previous) => snapshot.inserted_since(previous.commit),
+        None => None,
+    };
+    let base = match newer {
+        Some(_) => snapshot.clone(),
+        None => snapshot.explicit(),
+    };
+    let (vocabulary, mut new) = Vocabulary::name(store, &snapshot, &reservation)?;
+    let mut overlap = Run::default();
+    let start = match &newer {
+        None => Start::Everything,
+        Some(newer) => {
+            report.mode = Mode::Further;
+            let delta = read(newer, options)?;
+            overlap = in_both(&snapshot.inferred(), &delta)?;
+            if has_schema(&delta, &vocabulary) {
+                Start::Everything
+            } else {
+                Start::Delta(delta)
+            }
+        }
+    };
+    let runs = reason(&base, start, &vocabulary, options, &mut report)?;
+    let all: Vec<&Run> = runs.iter().map(|run| &**run).collect();
+    let derived = Run::merge(&all);
+    report.derived = derived.len() as u64;
+    report.reason_seconds = began.elapsed().as_secs_f64();
+
+    let began = Instant::now();
+    if !derived.is_empty() || !overlap.is_empty() {
+        let path = &reservation.segment_path;
+        new.segment = Some(write_segment(store, path, &derived, &overlap, options)?);
+    }
+    options.check_cancelled()?;
+    store.publish_inferred(reservation, new, entry, report.mode == Mode::Anew)?;
+    report.inferred = store.snapshot().inferred().len()?;
+    report.write_seconds = began.elapsed().as_secs_f64();
+    Ok(report)
+}
+
+fn fingerprint(options: &InferOptions) -> u64 {
+    xxh3_64(format!("{RULES_VERSION} {}", options.profile).as_bytes())
+}
+
+/// Makes the rules and closes the facts under them; anew while schema triples are inferred that change the rules.
+fn reason(
+    base: &Snapshot,
+    mut start: Start,
+    vocabulary: &Vocabulary,
+    options: &InferOptions,
+    report: &mut InferReport,
+) -> Result<Vec<Arc<Run>>> {
+    let mut runs = Vec::new();
+    let mut ontology = Ontology::read(&facts(base, &runs), vocabulary)?;
+    loop {
+        let rules = options
+            .profile
+            .rules(&ontology, vocabulary, &facts(base, &runs))?;
+        report.rules = rules.len() as u64;
+        report.rounds += close(base, &rules, start, &mut runs, options)?;
+        if !rules.iter().any(|rule| concludes_schema(rule, vocabulary)) {
+            return Ok(runs);
+        }
+        let again = Ontology::read(&facts(base, &runs), vocabulary)?;
+        if again == ontology {
+            return Ok(runs);
+        }
+        ontology = again;
+        start = Start::Everything;
+    }
+}
+
+fn facts<'a>(snapshot: &'a Snapshot, runs: &'a [Arc<Run>]) -> Facts<'a> {
+    Facts { snapshot, runs }
+}
+
+/// The triples of the default graph.
+fn read(snapshot: &Snapshot, options: &InferOptions) -> Result<Run> {
+    let all = Pattern {
+        subject: None,
+        predicate: None,
+        object: None,
+        graph: GraphSelector::Default,
+    };
+    let mut scan = snapshot.scan(&all, Order::Pos, ColumnMask::ALL)?;
+    let mut rows = Columns::default();
+    let mut predicates: BTreeMap<TermId, Vec<[TermId; 2]>> = BTreeMap::new();
+    loop {
+        options.check_cancelled()?;
+        rows.clear();
+        let filled = scan.fill(&mut rows, 4096)?;
+        if filled == 0 {
+            return Ok(Run::new(predicates));
+        }
+        for row in 0..filled {
+            let [predicate, object, subject] = [0, 1, 2].map(|column| rows.columns[column][row]);
+            predicates
+                .entry(predicate)
+                .or_default()
+                .push([object, subject]);
+        }
+    }
+}
+
+/// The triples of a run that a snapshot has as well.
+fn in_both(snapshot: &Snapshot, run: &Run) -> Result<Run> {
+    let facts = facts(snapshot, &[]);
+    let mut predicates = BTreeMap::new();
+    for predicate in run.predicates() {
+        let mut both = Vec::new();
+        for mut cursor in facts.cursors(&any(predicate), Order::Pos)? {
+            for pair in run.by_object(predicate) {
+                cursor.probe(pair, 0, &mut |_| both.push(*pair))?;
+            }
+        }
+        predicates.insert(predicate, both);
+    }
+    Ok(Run::new(predicates))
+}
+
+fn any(predicate: TermId) -> crate::rule::Atom {
+    crate::rule::Atom([
+        Slot::Variable(0),
+        Slot::Constant(predicate),
+        Slot::Variable(1),
+    ])
+}
+
+/// Whether a run has triples that change the rules.
+fn has_schema(run: &Run, vocabulary: &Vocabulary) -> bool {
+    let schema = vocabulary.schema_predicates();
+    let classes = vocabulary.schema_classes();
+    let types = run.by_object(vocabulary.rdf_type);
+    run.predicates()
+        .any(|predicate| schema.contains(&predicate))
+        || types.iter().any(|[class, _]| classes.contains(class))
+}
+
+/// Whether a rule may conclude triples that change the rules. Those that close the hierarchies do not: what follows from a
+/// hierarchy follows from its closure.
+fn concludes_schema(rule: &Rule, vocabulary: &Vocabulary) -> bool {
+    if matches!(rule.name, "rdfs5" | "rdfs11" | "scm-eqc1" | "scm-eqp1") {
+        return false;
+    }
+    match rule.head.0 {
+        [_, Slot::Constant(predicate), object] if predicate == vocabulary.rdf_type => {
+            match object {
+                Slot::Constant(class) => vocabulary.schema_classes().contains(&class),
+                Slot::Variable(_) => true,
+            }
+        }
+        [_, Slot::Constant(predicate), _] => vocabulary.schema_predicates().contains(&predicate),
+        [_, Slot::Variable(_), _] => true,
+    }
+}

@@ -1,0 +1,146 @@
+//! `Ontology`: the schema triples of the data, as axioms.
+//!
+//! What always holds: an ontology that was read from the same schema triples is the same, in the same sequence.
+
+use crate::error::{InferError, Result};
+use crate::facts::Facts;
+use crate::vocabulary::Vocabulary;
+use quadrille_store::TermId;
+use std::collections::BTreeMap;
+
+/// Members of a list at most; longer ones, and lists that never end, are an error.
+pub const LIST_MAX: usize = 10_000;
+
+/// What defines a class by others.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Expression {
+    /// All of these classes.
+    Intersection(Vec<TermId>),
+    /// One of these classes.
+    Union(Vec<TermId>),
+    /// A value of the property is in the class.
+    Some(TermId, TermId),
+    /// All values of the property are in the class.
+    All(TermId, TermId),
+    /// A value of the property is this term.
+    Value(TermId, TermId),
+}
+
+/// The axioms; names are those of RDFS and OWL.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Ontology {
+    pub sub_class_of: Vec<[TermId; 2]>,
+    pub sub_property_of: Vec<[TermId; 2]>,
+    pub domain: Vec<[TermId; 2]>,
+    pub range: Vec<[TermId; 2]>,
+    pub equivalent_class: Vec<[TermId; 2]>,
+    pub equivalent_property: Vec<[TermId; 2]>,
+    pub inverse_of: Vec<[TermId; 2]>,
+    pub symmetric: Vec<TermId>,
+    pub transitive: Vec<TermId>,
+    pub functional: Vec<TermId>,
+    pub inverse_functional: Vec<TermId>,
+    /// By class.
+    pub expressions: BTreeMap<TermId, Vec<Expression>>,
+    /// A property and the chain that implies it.
+    pub chains: Vec<(TermId, Vec<TermId>)>,
+}
+
+impl Ontology {
+    /// Reads the schema triples.
+    pub fn read(facts: &Facts<'_>, vocabulary: &Vocabulary) -> Result<Self> {
+        let pairs = |predicate: Option<TermId>| match predicate {
+            Some(predicate) => facts.pairs(predicate),
+            None => Ok(Vec::new()),
+        };
+        let instances = |class: Option<TermId>| match class {
+            Some(class) => facts.subjects(vocabulary.rdf_type, class),
+            None => Ok(Vec::new()),
+        };
+        let mut ontology = Self {
+            sub_class_of: facts.pairs(vocabulary.sub_class_of)?,
+            sub_property_of: facts.pairs(vocabulary.sub_property_of)?,
+            domain: pairs(vocabulary.domain)?,
+            range: pairs(vocabulary.range)?,
+            equivalent_class: pairs(vocabulary.equivalent_class)?,
+            equivalent_property: pairs(vocabulary.equivalent_property)?,
+            inverse_of: pairs(vocabulary.inverse_of)?,
+            symmetric: instances(vocabulary.symmetric_property)?,
+            transitive: instances(vocabulary.transitive_property)?,
+            functional: instances(vocabulary.functional_property)?,
+            inverse_functional: instances(vocabulary.inverse_functional_property)?,
+            expressions: BTreeMap::new(),
+            chains: Vec::new(),
+        };
+        let lists = Lists { facts, vocabulary };
+        for [property, list] in pairs(vocabulary.property_chain_axiom)? {
+            let chain = lists.members(list)?;
+            if !chain.is_empty() {
+                ontology.chains.push((property, chain));
+            }
+        }
+        for [class, list] in pairs(vocabulary.intersection_of)? {
+            let members = lists.members(list)?;
+            if !members.is_empty() {
+                ontology.define(class, Expression::Intersection(members));
+            }
+        }
+        for [class, list] in pairs(vocabulary.union_of)? {
+            ontology.define(class, Expression::Union(lists.members(list)?));
+        }
+        let fillers = [
+            (
+                vocabulary.some_values_from,
+                Expression::Some as fn(_, _) -> _,
+            ),
+            (vocabulary.all_values_from, Expression::All),
+            (vocabulary.has_value, Expression::Value),
+        ];
+        for [class, property] in pairs(vocabulary.on_property)? {
+            for (predicate, make) in fillers {
+                let Some(predicate) = predicate else {
+                    continue;
+                };
+                for filler in facts.objects(class, predicate)? {
+                    ontology.define(class, make(property, filler));
+                }
+            }
+        }
+        Ok(ontology)
+    }
+
+    fn define(&mut self, class: TermId, expression: Expression) {
+        self.expressions.entry(class).or_default().push(expression);
+    }
+}
+
+struct Lists<'a> {
+    facts: &'a Facts<'a>,
+    vocabulary: &'a Vocabulary,
+}
+
+impl Lists<'_> {
+    /// The members of a list; of a node with several rests, or none, what the first leads to.
+    fn members(&self, list: TermId) -> Result<Vec<TermId>> {
+        let mut members = Vec::new();
+        let (Some(first), Some(rest)) = (self.vocabulary.rdf_first, self.vocabulary.rdf_rest)
+        else {
+            return Ok(members);
+        };
+        let mut node = list;
+        while Some(node) != self.vocabulary.rdf_nil {
+            if members.len() == LIST_MAX {
+                return Err(InferError::Limit {
+                    what: "members of a list in the ontology",
+                    limit: LIST_MAX,
+                });
+            }
+            members.extend(self.facts.objects(node, first)?.first());
+            match self.facts.objects(node, rest)?.first() {
+                Some(next) => node = *next,
+                None => break,
+            }
+        }
+        Ok(members)
+    }
+}

@@ -1,0 +1,381 @@
+//! Rules of OWL 2 RL (OWL 2 Profiles, section 4.3), specialised by the ontology. Names are those of its tables.
+//!
+//! | construct | rules | what is made |
+//! | --- | --- | --- |
+//! | properties | prp-inv1/2, prp-symp, prp-trp, prp-eqp1/2, prp-spo2 | one rule for each axiom |
+//! | domain, range | prp-dom, prp-rng | also where the class is an expression |
+//! | subClassOf, equivalentClass, definitions | cax-sco, cax-eqc1/2, cls-int1/2, cls-uni, cls-svf1/2, cls-avf, cls-hv1/2 | see below |
+//! | functional properties, sameAs | prp-fp, prp-ifp, eq-sym, eq-trans, eq-rep-s/p/o | [`same_as`] |
+//! | hierarchies | scm-sco, scm-spo, scm-eqc1, scm-eqp1 | the schema triples themselves |
+//!
+//! Class expressions (anonymous classes with a definition) are compiled away: on the left of an axiom an expression becomes
+//! premises, on the right conclusions, so that `Chair = Person and (headOf some Department)` is
+//!
+//! ```text
+//! (x type Chair) <- (x type Person), (x headOf y), (y type Department)
+//! (x type Person) <- (x type Chair)
+//! ```
+//!
+//! and that something is in the class `headOf some Department` is stored nowhere. `someValuesFrom` on the right, which
+//! asserts that something without a name exists, `unionOf` on the right, and `allValuesFrom` on the left conclude nothing,
+//! as in OWL 2 RL. Not supported: oneOf, hasKey, cardinalities, negation.
+
+use super::Rules;
+use crate::error::{InferError, Result};
+use crate::facts::Facts;
+use crate::ontology::{Expression, Ontology};
+use crate::rule::{Atom, Slot};
+use quadrille_store::{Kind, TermId};
+
+/// Most ways in which one class expression can be fulfilled (unions in intersections multiply).
+const ALTERNATIVES_MAX: usize = 1000;
+/// Class expressions nest at most so deep.
+const DEPTH_MAX: usize = 20;
+
+/// scm-eqc1 and scm-eqp1.
+pub fn schema(rules: &mut Rules<'_>) {
+    let vocabulary = rules.vocabulary;
+    let equivalences = [
+        (
+            "scm-eqc1",
+            vocabulary.equivalent_class,
+            vocabulary.sub_class_of,
+        ),
+        (
+            "scm-eqp1",
+            vocabulary.equivalent_property,
+            vocabulary.sub_property_of,
+        ),
+    ];
+    for (name, equivalent, below) in equivalences {
+        let Some(equivalent) = equivalent else {
+            continue;
+        };
+        let body = || vec![rules.property(equivalent, 0, 1)];
+        let (forth, back) = (body(), body());
+        rules.add(name, rules.property(below, 0, 1), forth);
+        rules.add(name, rules.property(below, 1, 0), back);
+    }
+}
+
+/// Inverse, symmetric, transitive and equivalent properties.
+pub fn properties(rules: &mut Rules<'_>, ontology: &Ontology) {
+    for &[property, inverse] in &ontology.inverse_of {
+        let body = vec![rules.property(property, 0, 1)];
+        rules.add("prp-inv1", rules.property(inverse, 1, 0), body);
+        let body = vec![rules.property(inverse, 0, 1)];
+        rules.add("prp-inv2", rules.property(property, 1, 0), body);
+    }
+    for &property in &ontology.symmetric {
+        let body = vec![rules.property(property, 0, 1)];
+        rules.add("prp-symp", rules.property(property, 1, 0), body);
+    }
+    for &property in &ontology.transitive {
+        let body = vec![
+            rules.property(property, 0, 1),
+            rules.property(property, 1, 2),
+        ];
+        rules.add("prp-trp", rules.property(property, 0, 2), body);
+    }
+    for &[left, right] in &ontology.equivalent_property {
+        let body = vec![rules.property(left, 0, 1)];
+        rules.add("prp-eqp1", rules.property(right, 0, 1), body);
+        let body = vec![rules.property(right, 0, 1)];
+        rules.add("prp-eqp2", rules.property(left, 0, 1), body);
+    }
+}
+
+/// cax-eqc1 and cax-eqc2 of classes without regard to their definitions.
+pub fn equivalent_classes(rules: &mut Rules<'_>, ontology: &Ontology) {
+    for &[left, right] in &ontology.equivalent_class {
+        rules.add(
+            "cax-eqc1",
+            rules.instance(0, right),
+            vec![rules.instance(0, left)],
+        );
+        rules.add(
+            "cax-eqc2",
+            rules.instance(0, left),
+            vec![rules.instance(0, right)],
+        );
+    }
+}
+
+/// prp-spo2.
+pub fn chains(rules: &mut Rules<'_>, ontology: &Ontology) {
+    for (property, chain) in &ontology.chains {
+        let body = chain.iter().enumerate();
+        let body = body
+            .map(|(place, link)| rules.property(*link, place, place + 1))
+            .collect();
+        rules.add("prp-spo2", rules.property(*property, 0, chain.len()), body);
+    }
+}
+
+/// Functional and inverse functional properties, and what `owl:sameAs` means.
+pub fn same_as(rules: &mut Rules<'_>, ontology: &Ontology) {
+    let same = rules.vocabulary.same_as;
+    for &property in &ontology.functional {
+        let body = vec![
+            rules.property(property, 0, 1),
+            rules.property(property, 0, 2),
+        ];
+        rules.add_guarded("prp-fp", rules.property(same, 1, 2), body, vec![(1, 2)]);
+    }
+    for &property in &ontology.inverse_functional {
+        let body = vec![
+            rules.property(property, 1, 0),
+            rules.property(property, 2, 0),
+        ];
+        rules.add_guarded("prp-ifp", rules.property(same, 1, 2), body, vec![(1, 2)]);
+    }
+    rules.add(
+        "eq-sym",
+        rules.property(same, 1, 0),
+        vec![rules.property(same, 0, 1)],
+    );
+    let body = vec![rules.property(same, 0, 1), rules.property(same, 1, 2)];
+    rules.add("eq-trans", rules.property(same, 0, 2), body);
+    for (place, name) in ["eq-rep-s", "eq-rep-p", "eq-rep-o"].into_iter().enumerate() {
+        let triple = [0, 1, 2].map(Slot::Variable);
+        let mut replaced = triple;
+        replaced[place] = Slot::Variable(3);
+        let body = vec![rules.property(same, place, 3), Atom(triple)];
+        rules.add_guarded(name, Atom(replaced), body, vec![(place, 3)]);
+    }
+}
+
+/// Everything about classes.
+pub fn classes(rules: &mut Rules<'_>, ontology: &Ontology, facts: &Facts<'_>) -> Result<()> {
+    let mut compiler = Classes {
+        rules,
+        ontology,
+        facts,
+    };
+    for &[class, above] in &ontology.sub_class_of {
+        compiler.include("cax-sco", class, above)?;
+    }
+    for &[left, right] in &ontology.equivalent_class {
+        compiler.include("cax-eqc1", left, right)?;
+        compiler.include("cax-eqc2", right, left)?;
+    }
+    for (&class, expressions) in &ontology.expressions {
+        // An anonymous class that is nobody's instance is compiled into where it is used.
+        if is_anonymous(class) && !compiler.has_instances(class)? {
+            continue;
+        }
+        for expression in expressions {
+            let instance = compiler.rules.instance(0, class);
+            let name = match expression {
+                Expression::Intersection(_) => "cls-int1",
+                Expression::Union(_) => "cls-uni",
+                Expression::Some(..) => "cls-svf1",
+                Expression::All(..) => "cls-avf",
+                Expression::Value(..) => "cls-hv2",
+            };
+            if !is_anonymous(class) {
+                for body in compiler.premises_of(expression, 0, 1, 0)? {
+                    compiler.rules.add(name, instance, body);
+                }
+            }
+            compiler.conclude_expression(name, expression, &[instance], 0, 0)?;
+        }
+    }
+    for &[property, class] in &ontology.domain {
+        let body = [compiler.rules.property(property, 0, 1)];
+        compiler.conclude("prp-dom", class, &body, 0, 0)?;
+    }
+    for &[property, class] in &ontology.range {
+        let body = [compiler.rules.property(property, 0, 1)];
+        compiler.conclude("prp-rng", class, &body, 1, 0)?;
+    }
+    Ok(())
+}
+
+fn is_anonymous(class: TermId) -> bool {
+    class.kind() == Some(Kind::Blank)
+}
+
+struct Classes<'a, 'b> {
+    rules: &'a mut Rules<'b>,
+    ontology: &'a Ontology,
+    facts: &'a Facts<'a>,
+}
+
+impl Classes<'_, '_> {
+    /// Whether somebody says that something is in a class.
+    fn has_instances(&self, class: TermId) -> Result<bool> {
+        Ok(self.facts.count_at_most(&self.rules.instance(0, class))? > 0)
+    }
+
+    /// All of one class is in another.
+    fn include(&mut self, name: &'static str, class: TermId, above: TermId) -> Result<()> {
+        for body in self.premises(class, 0, 1, 0)? {
+            self.conclude(name, above, &body, 0, 0)?;
+        }
+        Ok(())
+    }
+
+    /// The ways in which a variable's term is in a class; `next` is the next free variable.
+    fn premises(
+        &self,
+        class: TermId,
+        variable: usize,
+        next: usize,
+        depth: usize,
+    ) -> Result<Vec<Vec<Atom>>> {
+        check_depth(depth)?;
+        let expressions = self.ontology.expressions.get(&class);
+        let Some(expressions) = expressions.filter(|_| is_anonymous(class)) else {
+            return Ok(vec![vec![self.rules.instance(variable, class)]]);
+        };
+        let mut ways = Vec::new();
+        for expression in expressions {
+            ways.extend(self.premises_of(expression, variable, next, depth + 1)?);
+        }
+        if self.has_instances(class)? {
+            ways.push(vec![self.rules.instance(variable, class)]);
+        }
+        check_alternatives(ways)
+    }
+
+    fn premises_of(
+        &self,
+        expression: &Expression,
+        variable: usize,
+        next: usize,
+        depth: usize,
+    ) -> Result<Vec<Vec<Atom>>> {
+        match expression {
+            Expression::Intersection(members) => {
+                let mut ways = vec![Vec::new()];
+                for member in members {
+                    let mut joined = Vec::new();
+                    for way in &ways {
+                        let next = next_variable(way, next);
+                        for more in self.premises(*member, variable, next, depth + 1)? {
+                            let way: &Vec<Atom> = way;
+                            joined.push(way.iter().copied().chain(more).collect());
+                        }
+                    }
+                    ways = check_alternatives(joined)?;
+                }
+                Ok(ways)
+            }
+            Expression::Union(members) => {
+                let mut ways = Vec::new();
+                for member in members {
+                    ways.extend(self.premises(*member, variable, next, depth + 1)?);
+                }
+                check_alternatives(ways)
+            }
+            Expression::Some(property, class) => {
+                let triple = self.rules.property(*property, variable, next);
+                if Some(*class) == self.rules.vocabulary.thing {
+                    return Ok(vec![vec![triple]]);
+                }
+                let mut ways = self.premises(*class, next, next + 1, depth + 1)?;
+                for way in &mut ways {
+                    way.insert(0, triple);
+                }
+                Ok(ways)
+            }
+            Expression::Value(property, value) => Ok(vec![vec![Atom([
+                Slot::Variable(variable),
+                Slot::Constant(*property),
+                Slot::Constant(*value),
+            ])]]),
+            Expression::All(..) => Ok(Vec::new()),
+        }
+    }
+
+    /// What follows from a variable's term being in a class.
+    fn conclude(
+        &mut self,
+        name: &'static str,
+        class: TermId,
+        body: &[Atom],
+        variable: usize,
+        depth: usize,
+    ) -> Result<()> {
+        check_depth(depth)?;
+        let ontology = self.ontology;
+        match ontology
+            .expressions
+            .get(&class)
+            .filter(|_| is_anonymous(class))
+        {
+            None => {
+                let head = self.rules.instance(variable, class);
+                self.rules.add(name, head, body.to_vec());
+                Ok(())
+            }
+            Some(expressions) => {
+                for expression in expressions {
+                    self.conclude_expression(name, expression, body, variable, depth + 1)?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn conclude_expression(
+        &mut self,
+        name: &'static str,
+        expression: &Expression,
+        body: &[Atom],
+        variable: usize,
+        depth: usize,
+    ) -> Result<()> {
+        match expression {
+            Expression::Intersection(members) => {
+                for member in members {
+                    self.conclude(name, *member, body, variable, depth + 1)?;
+                }
+                Ok(())
+            }
+            Expression::Value(property, value) => {
+                let head = Atom([
+                    Slot::Variable(variable),
+                    Slot::Constant(*property),
+                    Slot::Constant(*value),
+                ]);
+                self.rules.add(name, head, body.to_vec());
+                Ok(())
+            }
+            Expression::All(property, class) => {
+                let next = next_variable(body, variable + 1);
+                let mut body = body.to_vec();
+                body.push(self.rules.property(*property, variable, next));
+                self.conclude(name, *class, &body, next, depth + 1)
+            }
+            Expression::Some(..) | Expression::Union(_) => Ok(()),
+        }
+    }
+}
+
+/// A variable that the atoms do not have, not below `least`.
+fn next_variable(atoms: &[Atom], least: usize) -> usize {
+    let used = atoms.iter().flat_map(Atom::variables).max();
+    used.map_or(least, |used| least.max(used + 1))
+}
+
+fn check_depth(depth: usize) -> Result<()> {
+    if depth > DEPTH_MAX {
+        return Err(InferError::Limit {
+            what: "class expressions nested in one another",
+            limit: DEPTH_MAX,
+        });
+    }
+    Ok(())
+}
+
+fn check_alternatives(ways: Vec<Vec<Atom>>) -> Result<Vec<Vec<Atom>>> {
+    if ways.len() > ALTERNATIVES_MAX {
+        return Err(InferError::Limit {
+            what: "ways to fulfil a class expression",
+            limit: ALTERNATIVES_MAX,
+        });
+    }
+    Ok(ways)
+}

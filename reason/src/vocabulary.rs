@@ -1,0 +1,129 @@
+//! The ids of the terms of RDF, RDFS and OWL that rules are made from and of.
+
+use crate::error::Result;
+use oxrdf::{NamedNode, NamedNodeRef, Term, TermRef};
+use quadrille_store::insert::name_terms;
+use quadrille_store::{NewSegment, SegmentReservation, Snapshot, Store, TermId};
+
+const RDF: &str = "http://www.w3.org/1999/02/22-rdf-syntax-ns#";
+const RDFS: &str = "http://www.w3.org/2000/01/rdf-schema#";
+const OWL: &str = "http://www.w3.org/2002/07/owl#";
+
+/// Ids, by the terms' names; what the store does not have is `None`: no triple has it.
+#[derive(Clone, Debug)]
+pub struct Vocabulary {
+    pub rdf_type: TermId,
+    pub sub_class_of: TermId,
+    pub sub_property_of: TermId,
+    pub same_as: TermId,
+    pub rdf_first: Option<TermId>,
+    pub rdf_rest: Option<TermId>,
+    pub rdf_nil: Option<TermId>,
+    pub domain: Option<TermId>,
+    pub range: Option<TermId>,
+    pub equivalent_class: Option<TermId>,
+    pub equivalent_property: Option<TermId>,
+    pub inverse_of: Option<TermId>,
+    pub symmetric_property: Option<TermId>,
+    pub transitive_property: Option<TermId>,
+    pub functional_property: Option<TermId>,
+    pub inverse_functional_property: Option<TermId>,
+    pub intersection_of: Option<TermId>,
+    pub union_of: Option<TermId>,
+    pub on_property: Option<TermId>,
+    pub some_values_from: Option<TermId>,
+    pub all_values_from: Option<TermId>,
+    pub has_value: Option<TermId>,
+    pub property_chain_axiom: Option<TermId>,
+    pub thing: Option<TermId>,
+}
+
+impl Vocabulary {
+    /// Looks the terms up. Those that conclusions may have get ids if they have none: the new segment brings them.
+    pub fn name(
+        store: &Store,
+        snapshot: &Snapshot,
+        reservation: &SegmentReservation,
+    ) -> Result<(Self, NewSegment)> {
+        let iri = |namespace: &str, name: &str| format!("{namespace}{name}");
+        let concluded = [
+            iri(RDF, "type"),
+            iri(RDFS, "subClassOf"),
+            iri(RDFS, "subPropertyOf"),
+            iri(OWL, "sameAs"),
+        ]
+        .map(|iri| Term::from(NamedNode::new_unchecked(iri)));
+        let (ids, new) = name_terms(snapshot, reservation, store.storage(), &concluded)?;
+        let find = |namespace: &str, name: &str| -> Result<Option<TermId>> {
+            let iri = iri(namespace, name);
+            let node = NamedNodeRef::new_unchecked(&iri);
+            Ok(snapshot.term_id(TermRef::from(node))?)
+        };
+        let vocabulary = Self {
+            rdf_type: ids[0],
+            sub_class_of: ids[1],
+            sub_property_of: ids[2],
+            same_as: ids[3],
+            rdf_first: find(RDF, "first")?,
+            rdf_rest: find(RDF, "rest")?,
+            rdf_nil: find(RDF, "nil")?,
+            domain: find(RDFS, "domain")?,
+            range: find(RDFS, "range")?,
+            equivalent_class: find(OWL, "equivalentClass")?,
+            equivalent_property: find(OWL, "equivalentProperty")?,
+            inverse_of: find(OWL, "inverseOf")?,
+            symmetric_property: find(OWL, "SymmetricProperty")?,
+            transitive_property: find(OWL, "TransitiveProperty")?,
+            functional_property: find(OWL, "FunctionalProperty")?,
+            inverse_functional_property: find(OWL, "InverseFunctionalProperty")?,
+            intersection_of: find(OWL, "intersectionOf")?,
+            union_of: find(OWL, "unionOf")?,
+            on_property: find(OWL, "onProperty")?,
+            some_values_from: find(OWL, "someValuesFrom")?,
+            all_values_from: find(OWL, "allValuesFrom")?,
+            has_value: find(OWL, "hasValue")?,
+            property_chain_axiom: find(OWL, "propertyChainAxiom")?,
+            thing: find(OWL, "Thing")?,
+        };
+        Ok((vocabulary, new))
+    }
+
+    /// Predicates whose triples are schema: another one changes the rules.
+    pub fn schema_predicates(&self) -> Vec<TermId> {
+        let mut predicates = vec![self.sub_class_of, self.sub_property_of];
+        predicates.extend(
+            [
+                self.rdf_first,
+                self.rdf_rest,
+                self.domain,
+                self.range,
+                self.equivalent_class,
+                self.equivalent_property,
+                self.inverse_of,
+                self.intersection_of,
+                self.union_of,
+                self.on_property,
+                self.some_values_from,
+                self.all_values_from,
+                self.has_value,
+                self.property_chain_axiom,
+            ]
+            .into_iter()
+            .flatten(),
+        );
+        predicates
+    }
+
+    /// Classes of properties: another instance changes the rules.
+    pub fn schema_classes(&self) -> Vec<TermId> {
+        [
+            self.symmetric_property,
+            self.transitive_property,
+            self.functional_property,
+            self.inverse_functional_property,
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+}
