@@ -39,12 +39,13 @@ pub enum Start {
 }
 
 /// The triples that follow from a snapshot's default graph by rules, and are neither in it nor in `runs`, which are taken
-/// as inferred: added to `runs`. Returns the number of rounds.
+/// as inferred: added to `runs`, each round's as a run of its own if rounds are to be kept. Returns the number of rounds.
 pub fn close(
     snapshot: &Snapshot,
     rules: &[Rule],
     start: Start,
     runs: &mut Vec<Arc<Run>>,
+    keep_rounds: bool,
     options: &InferOptions,
 ) -> Result<u64> {
     let mut rounds = 0;
@@ -75,7 +76,9 @@ pub fn close(
         );
         let tasks = of_delta(&older, rules, &delta)?;
         let next = round(&older, &newer, Some(&delta), tasks, options)?;
-        tidy(runs);
+        if !keep_rounds {
+            tidy(runs);
+        }
         delta = next;
     }
     Ok(rounds)
@@ -193,6 +196,16 @@ fn of_run<'a>(
         .collect()
 }
 
+/// What rules conclude from facts in one round.
+pub fn conclusions(
+    facts: &Facts<'_>,
+    rules: &[Rule],
+    options: &InferOptions,
+) -> Result<Vec<Conclusions>> {
+    let tasks = everything(facts, rules, options)?;
+    run(facts, facts, None, &tasks, options)
+}
+
 /// Runs the tasks and gives what is new.
 fn round(
     older: &Facts<'_>,
@@ -201,7 +214,19 @@ fn round(
     tasks: Vec<Task<'_>>,
     options: &InferOptions,
 ) -> Result<Arc<Run>> {
-    let conclusions = workers::each(options.threads, &tasks, |task| {
+    let conclusions = run(older, newer, delta, &tasks, options)?;
+    drop(tasks);
+    new_run(newer, conclusions, options)
+}
+
+fn run(
+    older: &Facts<'_>,
+    newer: &Facts<'_>,
+    delta: Option<&Run>,
+    tasks: &[Task<'_>],
+    options: &InferOptions,
+) -> Result<Vec<Conclusions>> {
+    workers::each(options.threads, tasks, |task| {
         options.check_cancelled()?;
         let others = |premise: usize| if premise < task.first { *older } else { *newer };
         match &task.input {
@@ -224,9 +249,7 @@ fn round(
                 }
             }
         }
-    })?;
-    drop(tasks);
-    new_run(newer, conclusions, options)
+    })
 }
 
 /// Conclusions of one predicate, of one object where all have one.

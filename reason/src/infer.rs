@@ -12,6 +12,7 @@
 //! What always holds: premises are triples of the default graph, conclusions go there; what is published is closed under
 //! the rules, and disjoint from the explicit quads (`quadrille_store::snapshot` has the rules of the two sets).
 
+use crate::consistency::{self, Contradiction, Contradictions};
 use crate::error::Result;
 use crate::facts::Facts;
 use crate::fixpoint::{Start, close};
@@ -35,11 +36,14 @@ use xxhash_rust::xxh3::xxh3_64;
 /// Changed when the rules of a profile change, so that what older ones inferred is not built upon.
 const RULES_VERSION: u32 = 1;
 
+/// Behind the name of a profile that a user's rules were added to.
+pub const WITH_RULES: &str = " with rules";
+
 /// What an inference did.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct InferReport {
     /// Name of the profile.
-    pub profile: &'static str,
+    pub profile: String,
     /// What it began with.
     pub mode: Mode,
     /// Quads that were inferred now.
@@ -50,6 +54,8 @@ pub struct InferReport {
     pub rules: u64,
     /// Rounds of the fixpoint after the first.
     pub rounds: u64,
+    /// What contradicts the ontology. Nothing is left out for it; when nothing had changed, it is not looked for.
+    pub contradictions: Contradictions,
     /// Wall time of the fixpoint in seconds, the making of rules included.
     pub reason_seconds: f64,
     /// Wall time of writing and publishing in seconds.
@@ -94,7 +100,14 @@ impl fmt::Display for InferReport {
             self.reason_seconds,
             self.write_seconds,
             self.inferred
-        )
+        )?;
+        if self.contradictions.count > 0 {
+            write!(f, "; {} contradiction(s):", self.contradictions.count)?;
+        }
+        for Contradiction { rule, triples } in &self.contradictions.shown {
+            write!(f, "\n  {rule}: {}", triples.join(" . "))?;
+        }
+        Ok(())
     }
 }
 
@@ -107,18 +120,23 @@ pub fn infer(store: &Store, options: &InferOptions) -> Result<InferReport> {
     let began = Instant::now();
     let reservation = store.begin_segment()?;
     let snapshot = store.snapshot();
+    let mut name = options.profile.name().to_owned();
+    if !options.rules.is_empty() {
+        name.push_str(WITH_RULES);
+    }
     let entry = InferenceEntry {
-        profile: options.profile.name().to_owned(),
+        profile: name.clone(),
         rules: fingerprint(options),
         commit: snapshot.commit(),
     };
     let mut report = InferReport {
-        profile: options.profile.name(),
+        profile: name,
         mode: Mode::Anew,
         derived: 0,
         inferred: 0,
         rules: 0,
         rounds: 0,
+        contradictions: Contradictions::default(),
         reason_seconds: 0.0,
         write_seconds: 0.0,
     };
@@ -138,22 +156,24 @@ pub fn infer(store: &Store, options: &InferOptions) -> Result<InferReport> {
         Some(_) => snapshot.clone(),
         None => snapshot.explicit(),
     };
-    let (vocabulary, mut new) = Vocabulary::name(store, &snapshot, &reservation)?;
+    let (vocabulary, mut new) =
+        Vocabulary::name(store, &snapshot, &reservation, &options.rules.terms())?;
     let mut overlap = Run::default();
-    let start = match &newer {
-        None => Start::Everything,
-        Some(newer) => {
-            report.mode = Mode::Further;
-            let delta = read(newer, options)?;
-            overlap = in_both(&snapshot.inferred(), &delta)?;
-            if has_schema(&delta, &vocabulary) {
-                Start::Everything
-            } else {
-                Start::Delta(delta)
-            }
-        }
-    };
-    let runs = reason(&base, start, &vocabulary, options, &mut report)?;
+    let mut delta = None;
+    if let Some(newer) = &newer {
+        report.mode = Mode::Further;
+        let inserted = read(newer, options)?;
+        overlap = in_both(&snapshot.inferred(), &inserted)?;
+        delta = Some(inserted).filter(|inserted| !has_schema(inserted, &vocabulary));
+    }
+    let Closed {
+        rules,
+        constraints,
+        runs,
+        rounds,
+    } = reason(&base, delta, &vocabulary, options, false)?;
+    let (count, matches) = consistency::check(&facts(&base, &runs), &constraints, options)?;
+    (report.rules, report.rounds) = (rules.len() as u64, rounds);
     let all: Vec<&Run> = runs.iter().map(|run| &**run).collect();
     let derived = Run::merge(&all);
     report.derived = derived.len() as u64;
@@ -166,39 +186,67 @@ pub fn infer(store: &Store, options: &InferOptions) -> Result<InferReport> {
     }
     options.check_cancelled()?;
     store.publish_inferred(reservation, new, entry, report.mode == Mode::Anew)?;
-    report.inferred = store.snapshot().inferred().len()?;
+    let snapshot = store.snapshot();
+    report.contradictions = consistency::shown(&snapshot, count, &matches)?;
+    report.inferred = snapshot.inferred().len()?;
     report.write_seconds = began.elapsed().as_secs_f64();
     Ok(report)
 }
 
 fn fingerprint(options: &InferOptions) -> u64 {
-    xxh3_64(format!("{RULES_VERSION} {}", options.profile).as_bytes())
+    let rules = &options.rules;
+    xxh3_64(format!("{RULES_VERSION} {} {rules:?}", options.profile).as_bytes())
 }
 
-/// Makes the rules and closes the facts under them; anew while schema triples are inferred that change the rules.
-fn reason(
+/// What follows from a snapshot.
+pub struct Closed {
+    /// The rules, as they were last made.
+    pub rules: Vec<Rule>,
+    /// And the constraints.
+    pub constraints: Vec<Rule>,
+    /// What was inferred.
+    pub runs: Vec<Arc<Run>>,
+    /// Rounds of the fixpoint after the first.
+    pub rounds: u64,
+}
+
+/// Makes the rules and closes the facts under them, beginning with a delta or with everything; anew while schema triples are
+/// inferred that change the rules.
+pub fn reason(
     base: &Snapshot,
-    mut start: Start,
+    delta: Option<Run>,
     vocabulary: &Vocabulary,
     options: &InferOptions,
-    report: &mut InferReport,
-) -> Result<Vec<Arc<Run>>> {
+    keep_rounds: bool,
+) -> Result<Closed> {
+    let mut start = delta.map_or(Start::Everything, Start::Delta);
     let mut runs = Vec::new();
+    let mut rounds = 0;
     let mut ontology = Ontology::read(&facts(base, &runs), vocabulary)?;
     loop {
-        let rules = options
+        let mut rules = options
             .profile
             .rules(&ontology, vocabulary, &facts(base, &runs))?;
-        report.rules = rules.len() as u64;
-        report.rounds += close(base, &rules, start, &mut runs, options)?;
-        if !rules.iter().any(|rule| concludes_schema(rule, vocabulary)) {
-            return Ok(runs);
+        rules.extend(options.rules.compile(&vocabulary.of_rules));
+        rounds += close(base, &rules, start, &mut runs, keep_rounds, options)?;
+        let mut is_final = !rules.iter().any(|rule| concludes_schema(rule, vocabulary));
+        if !is_final {
+            let again = Ontology::read(&facts(base, &runs), vocabulary)?;
+            is_final = again == ontology;
+            ontology = again;
         }
-        let again = Ontology::read(&facts(base, &runs), vocabulary)?;
-        if again == ontology {
-            return Ok(runs);
+        if is_final {
+            let constraints =
+                options
+                    .profile
+                    .constraints(&ontology, vocabulary, &facts(base, &runs))?;
+            return Ok(Closed {
+                rules,
+                constraints,
+                runs,
+                rounds,
+            });
         }
-        ontology = again;
         start = Start::Everything;
     }
 }

@@ -40,6 +40,13 @@ pub struct Ontology {
     pub transitive: Vec<TermId>,
     pub functional: Vec<TermId>,
     pub inverse_functional: Vec<TermId>,
+    pub disjoint_with: Vec<[TermId; 2]>,
+    /// The pairs of members of `owl:AllDisjointClasses`.
+    pub all_disjoint: Vec<[TermId; 2]>,
+    pub complement_of: Vec<[TermId; 2]>,
+    pub property_disjoint_with: Vec<[TermId; 2]>,
+    pub irreflexive: Vec<TermId>,
+    pub asymmetric: Vec<TermId>,
     /// By class.
     pub expressions: BTreeMap<TermId, Vec<Expression>>,
     /// A property and the chain that implies it.
@@ -69,6 +76,12 @@ impl Ontology {
             transitive: instances(vocabulary.transitive_property)?,
             functional: instances(vocabulary.functional_property)?,
             inverse_functional: instances(vocabulary.inverse_functional_property)?,
+            disjoint_with: pairs(vocabulary.disjoint_with)?,
+            all_disjoint: Vec::new(),
+            complement_of: pairs(vocabulary.complement_of)?,
+            property_disjoint_with: pairs(vocabulary.property_disjoint_with)?,
+            irreflexive: instances(vocabulary.irreflexive_property)?,
+            asymmetric: instances(vocabulary.asymmetric_property)?,
             expressions: BTreeMap::new(),
             chains: Vec::new(),
         };
@@ -77,6 +90,18 @@ impl Ontology {
             let chain = lists.members(list)?;
             if !chain.is_empty() {
                 ontology.chains.push((property, chain));
+            }
+        }
+        for axiom in instances(vocabulary.all_disjoint_classes)? {
+            for list in vocabulary
+                .members
+                .map_or(Ok(Vec::new()), |p| facts.objects(axiom, p))?
+            {
+                let members = lists.members(list)?;
+                for (place, left) in members.iter().enumerate() {
+                    let pairs = members[place + 1..].iter().map(|right| [*left, *right]);
+                    ontology.all_disjoint.extend(pairs);
+                }
             }
         }
         for [class, list] in pairs(vocabulary.intersection_of)? {

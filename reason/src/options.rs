@@ -1,5 +1,6 @@
 //! How an inference is run.
 
+use crate::datalog::UserRules;
 use crate::error::{InferError, Result};
 use crate::profile::Profile;
 use std::sync::Arc;
@@ -10,6 +11,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub struct InferOptions {
     /// What is inferred.
     pub profile: Profile,
+    /// Rules beside those of the profile.
+    pub rules: UserRules,
     /// How many threads may work; by default one for each core that the process may use.
     pub threads: usize,
     /// Ends the inference when it is set; the store is as it was then.
@@ -21,6 +24,7 @@ impl InferOptions {
     pub fn new(profile: Profile) -> Self {
         Self {
             profile,
+            rules: UserRules::default(),
             threads: std::thread::available_parallelism().map_or(1, usize::from),
             cancelled: Arc::default(),
         }

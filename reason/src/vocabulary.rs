@@ -2,16 +2,33 @@
 
 use crate::error::Result;
 use oxrdf::{NamedNode, NamedNodeRef, Term, TermRef};
+use quadrille_store::id::PAYLOAD_MAX;
 use quadrille_store::insert::name_terms;
-use quadrille_store::{NewSegment, SegmentReservation, Snapshot, Store, TermId};
+use quadrille_store::{Kind, NewSegment, SegmentReservation, Snapshot, Store, TermId};
 
 const RDF: &str = "http://www.w3.org/1999/02/22-rdf-syntax-ns#";
 const RDFS: &str = "http://www.w3.org/2000/01/rdf-schema#";
 const OWL: &str = "http://www.w3.org/2002/07/owl#";
 
+/// Terms that conclusions may have though no triple has them.
+const CONCLUDED: [(&str, &str); 4] = [
+    (RDF, "type"),
+    (RDFS, "subClassOf"),
+    (RDFS, "subPropertyOf"),
+    (OWL, "sameAs"),
+];
+
+fn find(snapshot: &Snapshot, namespace: &str, name: &str) -> Result<Option<TermId>> {
+    let iri = format!("{namespace}{name}");
+    let node = NamedNodeRef::new_unchecked(&iri);
+    Ok(snapshot.term_id(TermRef::from(node))?)
+}
+
 /// Ids, by the terms' names; what the store does not have is `None`: no triple has it.
 #[derive(Clone, Debug)]
 pub struct Vocabulary {
+    /// Of the terms of a user's rules, in their sequence.
+    pub of_rules: Vec<TermId>,
     pub rdf_type: TermId,
     pub sub_class_of: TermId,
     pub sub_property_of: TermId,
@@ -36,30 +53,66 @@ pub struct Vocabulary {
     pub has_value: Option<TermId>,
     pub property_chain_axiom: Option<TermId>,
     pub thing: Option<TermId>,
+    pub disjoint_with: Option<TermId>,
+    pub members: Option<TermId>,
+    pub complement_of: Option<TermId>,
+    pub property_disjoint_with: Option<TermId>,
+    pub different_from: Option<TermId>,
+    pub irreflexive_property: Option<TermId>,
+    pub asymmetric_property: Option<TermId>,
+    pub all_disjoint_classes: Option<TermId>,
+    pub nothing: Option<TermId>,
 }
 
 impl Vocabulary {
-    /// Looks the terms up. Those that conclusions may have get ids if they have none: the new segment brings them.
+    /// Looks the terms up, and those of a user's rules. Those that conclusions may have get ids if they have none: the new
+    /// segment brings them.
     pub fn name(
         store: &Store,
         snapshot: &Snapshot,
         reservation: &SegmentReservation,
+        of_rules: &[Term],
     ) -> Result<(Self, NewSegment)> {
-        let iri = |namespace: &str, name: &str| format!("{namespace}{name}");
-        let concluded = [
-            iri(RDF, "type"),
-            iri(RDFS, "subClassOf"),
-            iri(RDFS, "subPropertyOf"),
-            iri(OWL, "sameAs"),
-        ]
-        .map(|iri| Term::from(NamedNode::new_unchecked(iri)));
-        let (ids, new) = name_terms(snapshot, reservation, store.storage(), &concluded)?;
-        let find = |namespace: &str, name: &str| -> Result<Option<TermId>> {
-            let iri = iri(namespace, name);
-            let node = NamedNodeRef::new_unchecked(&iri);
-            Ok(snapshot.term_id(TermRef::from(node))?)
-        };
-        let vocabulary = Self {
+        let concluded = CONCLUDED.map(|(namespace, name)| {
+            Term::from(NamedNode::new_unchecked(format!("{namespace}{name}")))
+        });
+        let terms: Vec<Term> = concluded
+            .into_iter()
+            .chain(of_rules.iter().cloned())
+            .collect();
+        let (mut ids, new) = name_terms(snapshot, reservation, store.storage(), &terms)?;
+        let of_rules = ids.split_off(CONCLUDED.len());
+        let ids = ids.try_into().expect("an id for each term");
+        Ok((Self::with_concluded(snapshot, ids, of_rules)?, new))
+    }
+
+    /// Looks the terms up. Those that conclusions may have and the store lacks get ids that nothing has: that is enough to
+    /// reason, not to store what was concluded.
+    pub fn find(snapshot: &Snapshot, of_rules: &[Term]) -> Result<Self> {
+        let mut ids = [TermId::UNBOUND; 4];
+        for (place, (id, (namespace, name))) in ids.iter_mut().zip(CONCLUDED).enumerate() {
+            match find(snapshot, namespace, name)? {
+                Some(found) => *id = found,
+                None => *id = TermId::new(Kind::Iri, PAYLOAD_MAX - place as u64),
+            }
+        }
+        let mut of_rules_ids = Vec::with_capacity(of_rules.len());
+        for (place, term) in of_rules.iter().enumerate() {
+            let known = snapshot.term_id(term.as_ref())?;
+            let unknown = TermId::new(Kind::Iri, PAYLOAD_MAX - (CONCLUDED.len() + place) as u64);
+            of_rules_ids.push(known.unwrap_or(unknown));
+        }
+        Self::with_concluded(snapshot, ids, of_rules_ids)
+    }
+
+    fn with_concluded(
+        snapshot: &Snapshot,
+        ids: [TermId; 4],
+        of_rules: Vec<TermId>,
+    ) -> Result<Self> {
+        let find = |namespace, name| find(snapshot, namespace, name);
+        Ok(Self {
+            of_rules,
             rdf_type: ids[0],
             sub_class_of: ids[1],
             sub_property_of: ids[2],
@@ -84,8 +137,16 @@ impl Vocabulary {
             has_value: find(OWL, "hasValue")?,
             property_chain_axiom: find(OWL, "propertyChainAxiom")?,
             thing: find(OWL, "Thing")?,
-        };
-        Ok((vocabulary, new))
+            disjoint_with: find(OWL, "disjointWith")?,
+            members: find(OWL, "members")?,
+            complement_of: find(OWL, "complementOf")?,
+            property_disjoint_with: find(OWL, "propertyDisjointWith")?,
+            different_from: find(OWL, "differentFrom")?,
+            irreflexive_property: find(OWL, "IrreflexiveProperty")?,
+            asymmetric_property: find(OWL, "AsymmetricProperty")?,
+            all_disjoint_classes: find(OWL, "AllDisjointClasses")?,
+            nothing: find(OWL, "Nothing")?,
+        })
     }
 
     /// Predicates whose triples are schema: another one changes the rules.

@@ -183,7 +183,15 @@ fn the_fixpoint_is_that_of_a_naive_evaluator() {
         let expected = naive(&rules, &facts);
         let mut runs = Vec::new();
         let snapshot = store.snapshot();
-        close(&snapshot, &rules, Start::Everything, &mut runs, &options).expect("memory");
+        close(
+            &snapshot,
+            &rules,
+            Start::Everything,
+            &mut runs,
+            false,
+            &options,
+        )
+        .expect("memory");
         let found = derived(&runs);
         assert!(found.is_disjoint(&facts), "seed {seed}");
         let union: Set = found.union(&facts).copied().collect();
@@ -222,7 +230,7 @@ fn the_fixpoint_is_that_of_a_naive_evaluator() {
         let snapshot = store.snapshot();
         for start in [Start::Delta(Run::new(pairs)), Start::Everything] {
             let mut runs = vec![Arc::clone(&kept)];
-            close(&snapshot, &rules, start, &mut runs, &options).expect("memory");
+            close(&snapshot, &rules, start, &mut runs, false, &options).expect("memory");
             let mut union = derived(&runs);
             union.extend(&triples(&snapshot));
             assert_eq!(union, expected, "seed {seed}, further: {rules:#?}");
@@ -256,7 +264,15 @@ fn a_long_chain_is_closed_in_few_rounds() {
     );
     let mut runs = Vec::new();
     let options = InferOptions::new(Profile::Owl);
-    let rounds = close(&snapshot, &[rule], Start::Everything, &mut runs, &options).expect("memory");
+    let rounds = close(
+        &snapshot,
+        &[rule],
+        Start::Everything,
+        &mut runs,
+        false,
+        &options,
+    )
+    .expect("memory");
     assert_eq!(derived(&runs).len(), length * (length - 1) / 2);
     assert!(rounds <= 10, "{rounds} rounds");
     assert!(runs.len() < 10);

@@ -1,5 +1,6 @@
 //! Profiles: which rules are made from an ontology.
 
+mod constraint;
 mod owl;
 mod rdfs;
 
@@ -15,6 +16,8 @@ use std::str::FromStr;
 /// How much is inferred, the least first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Profile {
+    /// Nothing: for a user's rules alone.
+    None,
     /// `rdfs:subClassOf` and `rdfs:subPropertyOf`: rules rdfs5, rdfs7, rdfs9, rdfs11.
     Hierarchy,
     /// Also `rdfs:domain` and `rdfs:range`: rules rdfs2, rdfs3. What RDFS says of all resources (rdfs4, rdfs6, rdfs8,
@@ -22,7 +25,7 @@ pub enum Profile {
     Rdfs,
     /// Also inverse, symmetric, transitive and equivalent properties, equivalent classes.
     RdfsPlus,
-    /// Also the definitions of classes, both ways, and property chains: the subset of OWL 2 RL that `profile/owl.rs` lists.
+    /// Also the definitions of classes, both ways, property chains, and a report of contradictions: the subset of OWL 2 RL that `profile/owl.rs` lists.
     Owl,
     /// Also functional and inverse functional properties, and `owl:sameAs`. It is apart because each name of a thing gets
     /// all triples of the others.
@@ -31,7 +34,8 @@ pub enum Profile {
 
 impl Profile {
     /// Every profile.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
+        Self::None,
         Self::Hierarchy,
         Self::Rdfs,
         Self::RdfsPlus,
@@ -42,6 +46,7 @@ impl Profile {
     /// The name, as command lines have it.
     pub fn name(self) -> &'static str {
         match self {
+            Self::None => "none",
             Self::Hierarchy => "hierarchy",
             Self::Rdfs => "rdfs",
             Self::RdfsPlus => "rdfs-plus",
@@ -61,6 +66,9 @@ impl Profile {
             vocabulary,
             list: Vec::new(),
         };
+        if self == Self::None {
+            return Ok(rules.list);
+        }
         rdfs::schema(&mut rules);
         rdfs::sub_properties(&mut rules, ontology);
         if self < Self::Owl {
@@ -87,6 +95,23 @@ impl Profile {
         list.sort();
         list.dedup_by(|a, b| (&a.head, &a.body, &a.differ) == (&b.head, &b.body, &b.differ));
         Ok(list)
+    }
+
+    /// What must not match, as rules whose conclusions are not stored.
+    pub(crate) fn constraints(
+        self,
+        ontology: &Ontology,
+        vocabulary: &Vocabulary,
+        facts: &Facts<'_>,
+    ) -> Result<Vec<Rule>> {
+        let mut rules = Rules {
+            vocabulary,
+            list: Vec::new(),
+        };
+        if self >= Self::Owl {
+            constraint::constraints(&mut rules, ontology, facts)?;
+        }
+        Ok(rules.list)
     }
 }
 

@@ -18,7 +18,7 @@
 //!
 //! and that something is in the class `headOf some Department` is stored nowhere. `someValuesFrom` on the right, which
 //! asserts that something without a name exists, `unionOf` on the right, and `allValuesFrom` on the left conclude nothing,
-//! as in OWL 2 RL. Not supported: oneOf, hasKey, cardinalities, negation.
+//! as in OWL 2 RL. Not supported: oneOf, hasKey, cardinalities. What contradicts, `constraint.rs` has.
 
 use super::Rules;
 use crate::error::{InferError, Result};
@@ -147,11 +147,7 @@ pub fn same_as(rules: &mut Rules<'_>, ontology: &Ontology) {
 
 /// Everything about classes.
 pub fn classes(rules: &mut Rules<'_>, ontology: &Ontology, facts: &Facts<'_>) -> Result<()> {
-    let mut compiler = Classes {
-        rules,
-        ontology,
-        facts,
-    };
+    let mut compiler = Classes::new(rules, ontology, facts);
     for &[class, above] in &ontology.sub_class_of {
         compiler.include("cax-sco", class, above)?;
     }
@@ -196,13 +192,40 @@ fn is_anonymous(class: TermId) -> bool {
     class.kind() == Some(Kind::Blank)
 }
 
-struct Classes<'a, 'b> {
+/// Compiles axioms about classes.
+pub struct Classes<'a, 'b> {
     rules: &'a mut Rules<'b>,
     ontology: &'a Ontology,
     facts: &'a Facts<'a>,
 }
 
-impl Classes<'_, '_> {
+impl<'a, 'b> Classes<'a, 'b> {
+    /// A compiler that adds to some rules.
+    pub fn new(rules: &'a mut Rules<'b>, ontology: &'a Ontology, facts: &'a Facts<'a>) -> Self {
+        Self {
+            rules,
+            ontology,
+            facts,
+        }
+    }
+
+    /// Nothing is in both of two classes: what is, with its variable 0, is concluded.
+    pub fn exclude(
+        &mut self,
+        name: &'static str,
+        head: Atom,
+        left: TermId,
+        right: TermId,
+    ) -> Result<()> {
+        for body in self.premises(left, 0, 1, 0)? {
+            for more in self.premises(right, 0, next_variable(&body, 1), 0)? {
+                let body = body.iter().copied().chain(more).collect();
+                self.rules.add(name, head, body);
+            }
+        }
+        Ok(())
+    }
+
     /// Whether somebody says that something is in a class.
     fn has_instances(&self, class: TermId) -> Result<bool> {
         Ok(self.facts.count_at_most(&self.rules.instance(0, class))? > 0)

@@ -1,0 +1,86 @@
+//! Constraints: what must not match. They are rules whose conclusion says only which terms contradict the ontology; nobody
+//! stores it. Names are those of the rules of OWL 2 RL that conclude `false`.
+//!
+//! cax-dw and cax-adc (disjoint classes, as pairs), cls-com (complements), cls-nothing2, prp-pdw (disjoint properties),
+//! prp-irp, prp-asyp, eq-diff1.
+
+use super::Rules;
+use super::owl::Classes;
+use crate::error::Result;
+use crate::facts::Facts;
+use crate::ontology::Ontology;
+use crate::rule::{Atom, Slot};
+use quadrille_store::TermId;
+
+/// The constraints of an ontology.
+pub fn constraints(rules: &mut Rules<'_>, ontology: &Ontology, facts: &Facts<'_>) -> Result<()> {
+    let vocabulary = rules.vocabulary;
+    if let Some(nothing) = vocabulary.nothing {
+        let body = vec![rules.instance(0, nothing)];
+        rules.add(
+            "cls-nothing2",
+            contradiction(nothing, Slot::Constant(nothing)),
+            body,
+        );
+    }
+    for (relation, pairs, name) in [
+        (vocabulary.disjoint_with, &ontology.disjoint_with, "cax-dw"),
+        (vocabulary.members, &ontology.all_disjoint, "cax-adc"),
+        (vocabulary.complement_of, &ontology.complement_of, "cls-com"),
+    ] {
+        let Some(relation) = relation else {
+            continue;
+        };
+        let mut classes = Classes::new(rules, ontology, facts);
+        for &[left, right] in pairs {
+            classes.exclude(
+                name,
+                contradiction(relation, Slot::Constant(left)),
+                left,
+                right,
+            )?;
+        }
+    }
+    if let Some(relation) = vocabulary.property_disjoint_with {
+        for &[left, right] in &ontology.property_disjoint_with {
+            let body = vec![rules.property(left, 0, 1), rules.property(right, 0, 1)];
+            rules.add("prp-pdw", contradiction(relation, Slot::Variable(1)), body);
+        }
+    }
+    if let Some(class) = vocabulary.irreflexive_property {
+        for &property in &ontology.irreflexive {
+            let body = vec![rules.property(property, 0, 0)];
+            rules.add(
+                "prp-irp",
+                contradiction(class, Slot::Constant(property)),
+                body,
+            );
+        }
+    }
+    if let Some(class) = vocabulary.asymmetric_property {
+        for &property in &ontology.asymmetric {
+            let body = vec![
+                rules.property(property, 0, 1),
+                rules.property(property, 1, 0),
+            ];
+            rules.add("prp-asyp", contradiction(class, Slot::Variable(1)), body);
+        }
+    }
+    if let Some(different) = vocabulary.different_from {
+        let body = vec![
+            rules.property(vocabulary.same_as, 0, 1),
+            rules.property(different, 0, 1),
+        ];
+        rules.add(
+            "eq-diff1",
+            contradiction(different, Slot::Constant(different)),
+            body,
+        );
+    }
+    Ok(())
+}
+
+/// What a constraint concludes: the first variable, and what tells its matches apart.
+fn contradiction(relation: TermId, object: Slot) -> Atom {
+    Atom([Slot::Variable(0), Slot::Constant(relation), object])
+}
