@@ -33,9 +33,10 @@
 //! ```
 //!
 //! The parts, each a crate of its own: [`store`] (terms, ids, quad indexes, segments, snapshots), [`load`] (from files to a
-//! segment), [`sparql`] (queries). Terms are those of [`oxrdf`], here as [`model`].
+//! segment), [`reason`] (what follows from the data by rules), [`sparql`] (queries). Terms are those of [`oxrdf`], here as [`model`].
 
 pub use oxrdf as model;
+pub use quadrille_reason as reason;
 pub use quadrille_sparql as sparql;
 pub use quadrille_store as store;
 

@@ -24,6 +24,9 @@ pub struct Dump {
     /// Only this graph; `default` is the default graph. A syntax without graphs needs one if the store has named graphs.
     #[arg(long, value_name = "IRI|default", value_parser = graph)]
     graph: Option<String>,
+    /// Only the explicit quads, not what was inferred.
+    #[arg(long)]
+    explicit_only: bool,
     /// Write to this file instead of standard output; it is complete, or not there.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -60,7 +63,10 @@ impl Dump {
                     })?
             }
         };
-        let snapshot = self.store.read()?.snapshot();
+        let mut snapshot = self.store.read()?.snapshot();
+        if self.explicit_only {
+            snapshot = snapshot.explicit();
+        }
         let graphs = selected(&snapshot, self.graph.as_deref())?;
         if self.graph.is_none()
             && !format.supports_datasets()

@@ -37,6 +37,18 @@ fn write(info: &StoreInfo, output: &mut impl Write) -> std::io::Result<()> {
         "quads             {} ({} in the default graph)",
         info.quads, info.default_graph_quads
     )?;
+    if let Some(inference) = &info.inference {
+        let state = if inference.stale {
+            "stale: quads have changed since"
+        } else {
+            "up to date"
+        };
+        writeln!(
+            output,
+            "inferred          {} quads by {} ({state}), beside {} explicit ones",
+            info.inferred_quads, inference.profile, info.explicit_quads
+        )?;
+    }
     writeln!(output, "named graphs      {}", info.named_graphs)?;
     let terms = &info.terms;
     writeln!(
@@ -53,8 +65,13 @@ fn write(info: &StoreInfo, output: &mut impl Write) -> std::io::Result<()> {
     for segment in &info.segments {
         writeln!(
             output,
-            "segment           {}: {} quads, {} tombstones, {} predicates, {} bytes",
-            segment.path, segment.quads, segment.tombstones, segment.predicates, segment.bytes
+            "segment           {}: {} {}quads, {} tombstones, {} predicates, {} bytes",
+            segment.path,
+            segment.quads,
+            if segment.inferred { "inferred " } else { "" },
+            segment.tombstones,
+            segment.predicates,
+            segment.bytes
         )?;
     }
     let part = |output: &mut dyn Write, name: &str, size: &Size| {

@@ -7,9 +7,12 @@ use quadrille::Store;
 use quadrille::load::{
     Format, InputFile, LoadOptions, Location, OnError, WaitStrategy, discover, disk_shortage, load,
 };
+use quadrille::reason::{InferOptions, Profile, infer};
 use std::io::{Write, stdout};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// The options of `load`.
 #[derive(Args)]
@@ -50,6 +53,9 @@ pub struct Load {
     /// How threads wait for each other: spin-park, park or spin.
     #[arg(long, value_name = "STRATEGY", default_value_t = WaitStrategy::default())]
     wait: WaitStrategy,
+    /// Afterwards infer what follows by this profile (see `infer`).
+    #[arg(long, value_name = "PROFILE")]
+    infer: Option<Profile>,
     /// The report at the end: for people on standard error, or as JSON on standard output.
     #[arg(long, value_enum, default_value_t = ReportArgument::Human)]
     report: ReportArgument,
@@ -113,9 +119,17 @@ impl Load {
             check_rejects(rejects, &inputs)?;
         }
         let cancel = options.cancel.clone();
+        let inference = self.infer.map(|profile| InferOptions {
+            threads: options.threads,
+            ..InferOptions::new(profile)
+        });
+        let stop_inference = inference.as_ref().map(|infer| Arc::clone(&infer.cancelled));
         stop_on_signal(move || {
             let again = cancel.is_cancelled();
             cancel.cancel();
+            if let Some(stop) = &stop_inference {
+                stop.store(true, Ordering::Relaxed);
+            }
             again
         })?;
         let store = Store::open(&self.store.store)?;
@@ -129,11 +143,20 @@ impl Load {
         let result = load(&store, inputs, &options);
         display.finish();
         let report = result?;
-        match self.report {
-            ReportArgument::Human => say(report),
-            ReportArgument::Json => {
-                writeln!(stdout(), "{}", serde_json::to_string_pretty(&report)?)?;
+        let mut json = serde_json::to_value(&report)?;
+        if self.report == ReportArgument::Human {
+            say(report);
+        }
+        if let Some(options) = inference {
+            // The load is published: if this fails, its quads are there all the same.
+            let report = infer(&store, &options)?;
+            json["inference"] = serde_json::to_value(&report)?;
+            if self.report == ReportArgument::Human {
+                say(format_args!("inferred {report}"));
             }
+        }
+        if self.report == ReportArgument::Json {
+            writeln!(stdout(), "{}", serde_json::to_string_pretty(&json)?)?;
         }
         Ok(())
     }

@@ -4,6 +4,7 @@ use super::load::ReportArgument;
 use super::{Failure, say, size, stop_on_signal};
 use clap::{Args, Subcommand};
 use quadrille::load::{CancelFlag, LoadOptions};
+use quadrille::reason::{InferOptions, Profile};
 use quadrille::sparql::CancellationToken;
 use quadrille_lubm::bench::{self, BenchOptions};
 use quadrille_lubm::{Destination, Format, GenerateOptions, generate};
@@ -18,7 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub enum Lubm {
     /// Make the benchmark's data: the same bytes as the original generator (UBA 1.7) makes.
     Generate(Generate),
-    /// Generate, load, ask the 14 queries, check the answers, print the figures.
+    /// Generate, load, infer, ask the 14 queries, check the answers, print the figures.
     Bench(Bench),
 }
 
@@ -116,7 +117,10 @@ pub struct Bench {
     /// Warm runs of each query.
     #[arg(long, value_name = "N", default_value_t = 5)]
     warm: usize,
-    /// Threads of the load; by default as many as there are cores.
+    /// What is inferred before the queries are asked: none, hierarchy, rdfs, rdfs-plus, owl.
+    #[arg(long, value_name = "PROFILE", default_value_t = Profile::Owl)]
+    infer: Profile,
+    /// Threads of load and inference; by default as many as there are cores.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
     /// Memory of the load. By default half of what is free.
@@ -136,6 +140,12 @@ impl Bench {
         if let Some(memory) = self.memory {
             load.memory = memory;
         }
+        let stop_inference = Arc::new(AtomicBool::new(false));
+        let infer = (self.infer != Profile::None).then(|| InferOptions {
+            threads: load.threads,
+            cancelled: Arc::clone(&stop_inference),
+            ..InferOptions::new(self.infer)
+        });
         let stop_generating = Arc::new(AtomicBool::new(false));
         let stop_queries = CancellationToken::new();
         let stop_load: CancelFlag = load.cancel.clone();
@@ -143,6 +153,7 @@ impl Bench {
         stop_on_signal(move || {
             stop_load.cancel();
             queries.cancel();
+            stop_inference.store(true, Ordering::Relaxed);
             generating.swap(true, Ordering::Relaxed)
         })?;
         let temporary = match &self.directory {
@@ -163,6 +174,7 @@ impl Bench {
             directory,
             warm_runs: self.warm,
             load,
+            infer,
             stop_generating,
             stop_queries,
         })?;

@@ -2,6 +2,7 @@
 //! and where. Exit codes: 0 done, 1 the work failed, 2 wrong usage.
 
 mod dump;
+mod infer;
 mod info;
 mod load;
 mod lubm;
@@ -37,6 +38,8 @@ struct Arguments {
 enum Command {
     /// Load RDF files into a store, all of them or nothing.
     Load(load::Load),
+    /// Infer what follows from a store's quads, and keep it beside them.
+    Infer(infer::Infer),
     /// Ask a SPARQL query.
     Query(query::Query),
     /// Write a store's quads.
@@ -76,6 +79,7 @@ pub fn run() -> ExitCode {
     let arguments = Arguments::parse();
     let result = match arguments.command {
         Command::Load(load) => load.run(),
+        Command::Infer(infer) => infer.run(),
         Command::Query(query) => query.run(),
         Command::Dump(dump) => dump.run(),
         Command::Info(info) => info.run(),

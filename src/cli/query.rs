@@ -2,10 +2,10 @@
 
 use super::{Failure, StoreArgument, iri, say, size};
 use clap::{Args, ValueEnum};
-use quadrille::Snapshot;
 use quadrille::sparql::{
     Explanation, PreparedQuery, Query as SparqlQuery, QueryError, QueryOptions, ResultFormat, Style,
 };
+use quadrille::{Snapshot, Store};
 use std::fs;
 use std::io::{IsTerminal, Write, stdout};
 use std::path::PathBuf;
@@ -30,6 +30,12 @@ pub struct Query {
     /// or DESCRIBE. By default a table, or Turtle, on a terminal and TSV, or N-Triples, elsewhere.
     #[arg(long, value_name = "FORMAT", value_parser = result_format)]
     results: Option<ResultFormat>,
+    /// Ask the explicit quads alone, not what was inferred.
+    #[arg(long)]
+    explicit_only: bool,
+    /// Ask what was inferred although quads were loaded since: answers may be missing, or not follow any more.
+    #[arg(long, conflicts_with = "explicit_only")]
+    accept_stale: bool,
     /// The base of relative IRIs in the query.
     #[arg(long, value_name = "IRI", value_parser = iri)]
     base: Option<String>,
@@ -110,6 +116,20 @@ fn seconds(text: &str) -> Result<Duration, String> {
 }
 
 impl Query {
+    /// What is asked.
+    fn snapshot(&self, store: &Store) -> Result<Snapshot, Failure> {
+        let snapshot = store.snapshot();
+        if self.explicit_only {
+            return Ok(snapshot.explicit());
+        }
+        if snapshot.is_inference_stale() && !self.accept_stale {
+            return Err("the quads have changed since the last inference: infer again, or choose --explicit-only or \
+                        --accept-stale"
+                .into());
+        }
+        Ok(snapshot)
+    }
+
     /// Asks the query.
     pub fn run(self) -> Result<(), Failure> {
         let text = match (&self.text, &self.file) {
@@ -138,7 +158,7 @@ impl Query {
         if let Some(threads) = self.threads {
             options.threads = threads.into();
         }
-        let snapshot = store.snapshot();
+        let snapshot = self.snapshot(&store)?;
         let mut output = stdout().lock();
         if let Some(form) = self.explain {
             let plan = query.explanation(&snapshot, &options)?;

@@ -6,6 +6,7 @@
 
 mod dump;
 mod failures;
+mod infer;
 mod interrupted;
 mod load;
 mod lubm;

@@ -5,9 +5,10 @@ use crate::support::{SMALL, Scratch};
 #[test]
 fn help_and_version_are_results() {
     let scratch = Scratch::new();
-    let commands: [&[&str]; 9] = [
+    let commands: [&[&str]; 10] = [
         &[],
         &["load"],
+        &["infer"],
         &["query"],
         &["dump"],
         &["info"],
@@ -29,7 +30,7 @@ fn help_and_version_are_results() {
         assert!(run.out.contains(&usage), "{usage}: {run:#?}");
     }
     let help = scratch.run(&["--help"]).out;
-    for command in &commands[1..6] {
+    for command in &commands[1..7] {
         assert!(help.contains(&format!("  {} ", command[0])), "{help}");
     }
     let version = scratch.run(&["--version"]).succeeds_silently();

@@ -1,6 +1,7 @@
 //! What a benchmark run found, for people and as data.
 
 use quadrille_loader::LoadReport;
+use quadrille_reason::InferReport;
 use serde::Serialize;
 use std::fmt;
 
@@ -13,6 +14,10 @@ pub struct BenchReport {
     pub generate: GenerateFigures,
     /// The load's report.
     pub load: LoadReport,
+    /// The inference's report, if something was inferred.
+    pub inference: Option<InferReport>,
+    /// The size of what is asked.
+    pub closure: ClosureReport,
     /// Bytes of all files of the store.
     pub store_bytes: u64,
     /// Quads in the store.
@@ -32,20 +37,32 @@ pub struct GenerateFigures {
     pub seconds: f64,
 }
 
+/// How many triples there are for the queries, as the specification counts them: of the ontology's properties and named
+/// classes.
+#[derive(Clone, Debug, Serialize)]
+pub struct ClosureReport {
+    /// How many there are.
+    pub triples: u64,
+    /// How many there must be at this level of inference, where the specification says it.
+    pub expected: Option<u64>,
+    /// How the two compare.
+    pub verdict: Verdict,
+}
+
 /// A query's result.
 #[derive(Clone, Debug, Serialize)]
 pub struct QueryReport {
     /// Which of the 14.
     pub number: u8,
-    /// Rows on the explicit data.
+    /// Rows.
     pub rows: u64,
     /// Bytes of the result as TSV.
     pub bytes: u64,
-    /// Rows that the explicit data must give; `None` where the specification has no number for this scale.
+    /// Rows that there must be at this level of inference; `None` where the specification has no number for this scale.
     pub expected: Option<u64>,
     /// Rows that complete reasoning must give.
     pub expected_with_inference: Option<u64>,
-    /// Whether explicit data alone misses answers.
+    /// Whether this level of inference misses answers.
     pub needs_inference: bool,
     /// How `rows` compares with `expected`.
     pub verdict: Verdict,
@@ -67,12 +84,23 @@ pub enum Verdict {
     Unknown,
 }
 
+impl Verdict {
+    /// How a number compares with what is expected, if that is known.
+    pub(super) fn of(found: u64, expected: Option<u64>) -> Self {
+        match expected {
+            Some(expected) if expected == found => Self::Right,
+            Some(_) => Self::Wrong,
+            None => Self::Unknown,
+        }
+    }
+}
+
 impl BenchReport {
-    /// Whether no answer is wrong.
+    /// Whether no answer is wrong, and the closure has the size that it must have.
     pub fn is_right(&self) -> bool {
-        self.queries
-            .iter()
-            .all(|query| query.verdict != Verdict::Wrong)
+        let mut queries = self.queries.iter();
+        self.closure.verdict != Verdict::Wrong
+            && queries.all(|query| query.verdict != Verdict::Wrong)
     }
 
     /// The geometric mean of the queries' warm times in seconds, if there were warm runs.
@@ -100,6 +128,21 @@ impl fmt::Display for BenchReport {
             "generated {statements} statements, {megabytes:.1} MB, in {seconds:.2} s"
         )?;
         writeln!(f, "loaded {}", self.load)?;
+        if let Some(inference) = &self.inference {
+            writeln!(f, "inferred {inference}")?;
+        }
+        let ClosureReport {
+            triples,
+            expected,
+            verdict,
+        } = &self.closure;
+        match (verdict, expected) {
+            (Verdict::Wrong, Some(expected)) => {
+                writeln!(f, "closure: {triples} triples: WRONG, {expected} expected")?;
+            }
+            (Verdict::Right, _) => writeln!(f, "closure: {triples} triples: right")?,
+            _ => writeln!(f, "closure: {triples} triples")?,
+        }
         writeln!(
             f,
             "store: {} quads, {} bytes, {:.2} bytes a quad",
@@ -139,9 +182,9 @@ impl fmt::Display for QueryReport {
         )?;
         f.write_str(match self.verdict {
             Verdict::Wrong => "WRONG",
-            Verdict::Right if self.needs_inference => "right for explicit data; needs inference",
+            Verdict::Right if self.needs_inference => "right for this inference; more finds more",
             Verdict::Right => "right",
-            Verdict::Unknown if self.needs_inference => "needs inference",
+            Verdict::Unknown if self.needs_inference => "more inference finds more",
             Verdict::Unknown => "no reference at this scale",
         })
     }
