@@ -200,7 +200,7 @@ impl<'a> Evaluation<'a> {
             let later = &self.sequence[step + 1..];
             rows = self.join_one(rows, *premise, later, &others(*premise))?;
         }
-        Ok(self.conclude(rows))
+        Ok(self.conclude(&rows))
     }
 
     fn join_one(
@@ -292,7 +292,7 @@ impl<'a> Evaluation<'a> {
     }
 
     /// The heads of rows.
-    fn conclude(&self, rows: Rows) -> Conclusions {
+    fn conclude(&self, rows: &Rows) -> Conclusions {
         let width = rows.variables.len();
         let place = |variable: usize| {
             let place = rows.variables.iter().position(|known| *known == variable);

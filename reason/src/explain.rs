@@ -97,6 +97,9 @@ pub fn explain(
     Ok(Some(steps))
 }
 
+/// A rule and its premises.
+type Derivation<'a> = (&'a Rule, Vec<[TermId; 3]>);
+
 struct Explanation<'a> {
     snapshot: &'a Snapshot,
     rules: &'a [Rule],
@@ -116,7 +119,7 @@ impl<'a> Explanation<'a> {
     }
 
     /// A rule that concludes a triple from those of earlier rounds, and its premises.
-    fn derivation(&self, triple: [TermId; 3]) -> Result<Option<(&'a Rule, Vec<[TermId; 3]>)>> {
+    fn derivation(&self, triple: [TermId; 3]) -> Result<Option<Derivation<'a>>> {
         let [subject, predicate, object] = triple;
         let has = |run: &Arc<Run>| {
             run.by_object(predicate)

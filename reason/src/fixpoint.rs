@@ -35,7 +35,7 @@ pub enum Start {
     /// All that is there.
     Everything,
     /// These triples of the snapshot: all others, and what follows from them alone, are closed under the rules.
-    Delta(Run),
+    Delta(Arc<Run>),
 }
 
 /// The triples that follow from a snapshot's default graph by rules, and are neither in it nor in `runs`, which are taken
@@ -252,6 +252,9 @@ fn run(
     })
 }
 
+/// Conclusions from several tasks, as [`Conclusions`] has them.
+type Chunks = BTreeMap<(TermId, Option<TermId>), Vec<Vec<[TermId; 2]>>>;
+
 /// Conclusions of one predicate, of one object where all have one.
 struct Group {
     predicate: TermId,
@@ -264,7 +267,7 @@ fn new_run(
     conclusions: Vec<Conclusions>,
     options: &InferOptions,
 ) -> Result<Arc<Run>> {
-    let mut groups: BTreeMap<(TermId, Option<TermId>), Vec<Vec<[TermId; 2]>>> = BTreeMap::new();
+    let mut groups: Chunks = Chunks::new();
     for (key, pairs) in conclusions.into_iter().flatten() {
         groups.entry(key).or_default().push(pairs);
     }
@@ -274,7 +277,7 @@ fn new_run(
         .filter(|(_, object)| object.is_none())
         .map(|(predicate, _)| *predicate)
         .collect();
-    let mut merged: BTreeMap<(TermId, Option<TermId>), Vec<Vec<[TermId; 2]>>> = BTreeMap::new();
+    let mut merged: Chunks = BTreeMap::new();
     for ((predicate, object), chunks) in groups {
         let object = object.filter(|_| general.binary_search(&predicate).is_err());
         merged

@@ -219,7 +219,7 @@ pub fn reason(
     options: &InferOptions,
     keep_rounds: bool,
 ) -> Result<Closed> {
-    let mut start = delta.map_or(Start::Everything, Start::Delta);
+    let mut start = delta.map_or(Start::Everything, |delta| Start::Delta(Arc::new(delta)));
     let mut runs = Vec::new();
     let mut rounds = 0;
     let mut ontology = Ontology::read(&facts(base, &runs), vocabulary)?;

@@ -141,6 +141,7 @@ impl Query {
         };
         let query = SparqlQuery::parse(&text, self.base.as_deref())?;
         let store = self.store.read()?;
+        let snapshot = self.snapshot(&store)?;
         let mut options = QueryOptions {
             timeout: self.timeout,
             union_default_graph: self.union_default_graph,
@@ -158,7 +159,6 @@ impl Query {
         if let Some(threads) = self.threads {
             options.threads = threads.into();
         }
-        let snapshot = self.snapshot(&store)?;
         let mut output = stdout().lock();
         if let Some(form) = self.explain {
             let plan = query.explanation(&snapshot, &options)?;

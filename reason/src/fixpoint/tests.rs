@@ -121,17 +121,13 @@ fn naive_rule(rule: &Rule, facts: &Set, found: &mut Set) {
         };
         for triple in facts {
             let before = bound.to_vec();
-            let fits = atom
-                .0
-                .iter()
-                .zip(triple)
-                .all(|(slot, id)| match value(*slot, bound) {
-                    Some(known) => known == *id,
-                    None => {
-                        bound[slot.variable().expect("what is not bound")] = Some(*id);
-                        true
-                    }
-                });
+            let fits = atom.0.iter().zip(triple).all(|(slot, id)| {
+                let known = *value(*slot, bound).get_or_insert(*id);
+                if let Slot::Variable(variable) = slot {
+                    bound[*variable] = Some(known);
+                }
+                known == *id
+            });
             if fits {
                 search(rule, place + 1, facts, bound, found);
             }
@@ -217,7 +213,9 @@ fn the_fixpoint_is_that_of_a_naive_evaluator() {
                 .or_default()
                 .push([*object, *subject]);
         }
-        pairs.values_mut().for_each(|pairs| pairs.sort_unstable());
+        for pairs in pairs.values_mut() {
+            pairs.sort_unstable();
+        }
         let kept = Arc::new(Run::new(pairs));
         let mut pairs: BTreeMap<TermId, Vec<[TermId; 2]>> = BTreeMap::new();
         for [subject, predicate, object] in &delta {
@@ -226,9 +224,11 @@ fn the_fixpoint_is_that_of_a_naive_evaluator() {
                 .or_default()
                 .push([*object, *subject]);
         }
-        pairs.values_mut().for_each(|pairs| pairs.sort_unstable());
+        for pairs in pairs.values_mut() {
+            pairs.sort_unstable();
+        }
         let snapshot = store.snapshot();
-        for start in [Start::Delta(Run::new(pairs)), Start::Everything] {
+        for start in [Start::Delta(Arc::new(Run::new(pairs))), Start::Everything] {
             let mut runs = vec![Arc::clone(&kept)];
             close(&snapshot, &rules, start, &mut runs, false, &options).expect("memory");
             let mut union = derived(&runs);

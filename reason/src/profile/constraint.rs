@@ -4,8 +4,8 @@
 //! cax-dw and cax-adc (disjoint classes, as pairs), cls-com (complements), cls-nothing2, prp-pdw (disjoint properties),
 //! prp-irp, prp-asyp, eq-diff1.
 
-use super::Rules;
 use super::owl::Classes;
+use super::{Rules, triple};
 use crate::error::Result;
 use crate::facts::Facts;
 use crate::ontology::Ontology;
@@ -43,13 +43,13 @@ pub fn constraints(rules: &mut Rules<'_>, ontology: &Ontology, facts: &Facts<'_>
     }
     if let Some(relation) = vocabulary.property_disjoint_with {
         for &[left, right] in &ontology.property_disjoint_with {
-            let body = vec![rules.property(left, 0, 1), rules.property(right, 0, 1)];
+            let body = vec![triple(left, 0, 1), triple(right, 0, 1)];
             rules.add("prp-pdw", contradiction(relation, Slot::Variable(1)), body);
         }
     }
     if let Some(class) = vocabulary.irreflexive_property {
         for &property in &ontology.irreflexive {
-            let body = vec![rules.property(property, 0, 0)];
+            let body = vec![triple(property, 0, 0)];
             rules.add(
                 "prp-irp",
                 contradiction(class, Slot::Constant(property)),
@@ -59,18 +59,12 @@ pub fn constraints(rules: &mut Rules<'_>, ontology: &Ontology, facts: &Facts<'_>
     }
     if let Some(class) = vocabulary.asymmetric_property {
         for &property in &ontology.asymmetric {
-            let body = vec![
-                rules.property(property, 0, 1),
-                rules.property(property, 1, 0),
-            ];
+            let body = vec![triple(property, 0, 1), triple(property, 1, 0)];
             rules.add("prp-asyp", contradiction(class, Slot::Variable(1)), body);
         }
     }
     if let Some(different) = vocabulary.different_from {
-        let body = vec![
-            rules.property(vocabulary.same_as, 0, 1),
-            rules.property(different, 0, 1),
-        ];
+        let body = vec![triple(vocabulary.same_as, 0, 1), triple(different, 0, 1)];
         rules.add(
             "eq-diff1",
             contradiction(different, Slot::Constant(different)),

@@ -163,15 +163,6 @@ impl Rules<'_> {
         }
     }
 
-    /// A triple of a property.
-    fn property(&self, property: TermId, subject: usize, object: usize) -> Atom {
-        Atom([
-            Slot::Variable(subject),
-            Slot::Constant(property),
-            Slot::Variable(object),
-        ])
-    }
-
     /// That something is in a class.
     fn instance(&self, subject: usize, class: TermId) -> Atom {
         Atom([
@@ -180,4 +171,13 @@ impl Rules<'_> {
             Slot::Constant(class),
         ])
     }
+}
+
+/// A triple of a property.
+fn triple(property: TermId, subject: usize, object: usize) -> Atom {
+    Atom([
+        Slot::Variable(subject),
+        Slot::Constant(property),
+        Slot::Variable(object),
+    ])
 }

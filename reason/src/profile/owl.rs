@@ -20,7 +20,7 @@
 //! asserts that something without a name exists, `unionOf` on the right, and `allValuesFrom` on the left conclude nothing,
 //! as in OWL 2 RL. Not supported: oneOf, hasKey, cardinalities. What contradicts, `constraint.rs` has.
 
-use super::Rules;
+use super::{Rules, triple};
 use crate::error::{InferError, Result};
 use crate::facts::Facts;
 use crate::ontology::{Expression, Ontology};
@@ -51,37 +51,34 @@ pub fn schema(rules: &mut Rules<'_>) {
         let Some(equivalent) = equivalent else {
             continue;
         };
-        let body = || vec![rules.property(equivalent, 0, 1)];
+        let body = || vec![triple(equivalent, 0, 1)];
         let (forth, back) = (body(), body());
-        rules.add(name, rules.property(below, 0, 1), forth);
-        rules.add(name, rules.property(below, 1, 0), back);
+        rules.add(name, triple(below, 0, 1), forth);
+        rules.add(name, triple(below, 1, 0), back);
     }
 }
 
 /// Inverse, symmetric, transitive and equivalent properties.
 pub fn properties(rules: &mut Rules<'_>, ontology: &Ontology) {
     for &[property, inverse] in &ontology.inverse_of {
-        let body = vec![rules.property(property, 0, 1)];
-        rules.add("prp-inv1", rules.property(inverse, 1, 0), body);
-        let body = vec![rules.property(inverse, 0, 1)];
-        rules.add("prp-inv2", rules.property(property, 1, 0), body);
+        let body = vec![triple(property, 0, 1)];
+        rules.add("prp-inv1", triple(inverse, 1, 0), body);
+        let body = vec![triple(inverse, 0, 1)];
+        rules.add("prp-inv2", triple(property, 1, 0), body);
     }
     for &property in &ontology.symmetric {
-        let body = vec![rules.property(property, 0, 1)];
-        rules.add("prp-symp", rules.property(property, 1, 0), body);
+        let body = vec![triple(property, 0, 1)];
+        rules.add("prp-symp", triple(property, 1, 0), body);
     }
     for &property in &ontology.transitive {
-        let body = vec![
-            rules.property(property, 0, 1),
-            rules.property(property, 1, 2),
-        ];
-        rules.add("prp-trp", rules.property(property, 0, 2), body);
+        let body = vec![triple(property, 0, 1), triple(property, 1, 2)];
+        rules.add("prp-trp", triple(property, 0, 2), body);
     }
     for &[left, right] in &ontology.equivalent_property {
-        let body = vec![rules.property(left, 0, 1)];
-        rules.add("prp-eqp1", rules.property(right, 0, 1), body);
-        let body = vec![rules.property(right, 0, 1)];
-        rules.add("prp-eqp2", rules.property(left, 0, 1), body);
+        let body = vec![triple(left, 0, 1)];
+        rules.add("prp-eqp1", triple(right, 0, 1), body);
+        let body = vec![triple(right, 0, 1)];
+        rules.add("prp-eqp2", triple(left, 0, 1), body);
     }
 }
 
@@ -106,9 +103,9 @@ pub fn chains(rules: &mut Rules<'_>, ontology: &Ontology) {
     for (property, chain) in &ontology.chains {
         let body = chain.iter().enumerate();
         let body = body
-            .map(|(place, link)| rules.property(*link, place, place + 1))
+            .map(|(place, link)| triple(*link, place, place + 1))
             .collect();
-        rules.add("prp-spo2", rules.property(*property, 0, chain.len()), body);
+        rules.add("prp-spo2", triple(*property, 0, chain.len()), body);
     }
 }
 
@@ -116,31 +113,21 @@ pub fn chains(rules: &mut Rules<'_>, ontology: &Ontology) {
 pub fn same_as(rules: &mut Rules<'_>, ontology: &Ontology) {
     let same = rules.vocabulary.same_as;
     for &property in &ontology.functional {
-        let body = vec![
-            rules.property(property, 0, 1),
-            rules.property(property, 0, 2),
-        ];
-        rules.add_guarded("prp-fp", rules.property(same, 1, 2), body, vec![(1, 2)]);
+        let body = vec![triple(property, 0, 1), triple(property, 0, 2)];
+        rules.add_guarded("prp-fp", triple(same, 1, 2), body, vec![(1, 2)]);
     }
     for &property in &ontology.inverse_functional {
-        let body = vec![
-            rules.property(property, 1, 0),
-            rules.property(property, 2, 0),
-        ];
-        rules.add_guarded("prp-ifp", rules.property(same, 1, 2), body, vec![(1, 2)]);
+        let body = vec![triple(property, 1, 0), triple(property, 2, 0)];
+        rules.add_guarded("prp-ifp", triple(same, 1, 2), body, vec![(1, 2)]);
     }
-    rules.add(
-        "eq-sym",
-        rules.property(same, 1, 0),
-        vec![rules.property(same, 0, 1)],
-    );
-    let body = vec![rules.property(same, 0, 1), rules.property(same, 1, 2)];
-    rules.add("eq-trans", rules.property(same, 0, 2), body);
+    rules.add("eq-sym", triple(same, 1, 0), vec![triple(same, 0, 1)]);
+    let body = vec![triple(same, 0, 1), triple(same, 1, 2)];
+    rules.add("eq-trans", triple(same, 0, 2), body);
     for (place, name) in ["eq-rep-s", "eq-rep-p", "eq-rep-o"].into_iter().enumerate() {
-        let triple = [0, 1, 2].map(Slot::Variable);
-        let mut replaced = triple;
+        let every = [0, 1, 2].map(Slot::Variable);
+        let mut replaced = every;
         replaced[place] = Slot::Variable(3);
-        let body = vec![rules.property(same, place, 3), Atom(triple)];
+        let body = vec![triple(same, place, 3), Atom(every)];
         rules.add_guarded(name, Atom(replaced), body, vec![(place, 3)]);
     }
 }
@@ -178,11 +165,11 @@ pub fn classes(rules: &mut Rules<'_>, ontology: &Ontology, facts: &Facts<'_>) ->
         }
     }
     for &[property, class] in &ontology.domain {
-        let body = [compiler.rules.property(property, 0, 1)];
+        let body = [triple(property, 0, 1)];
         compiler.conclude("prp-dom", class, &body, 0, 0)?;
     }
     for &[property, class] in &ontology.range {
-        let body = [compiler.rules.property(property, 0, 1)];
+        let body = [triple(property, 0, 1)];
         compiler.conclude("prp-rng", class, &body, 1, 0)?;
     }
     Ok(())
@@ -293,13 +280,13 @@ impl<'a, 'b> Classes<'a, 'b> {
                 check_alternatives(ways)
             }
             Expression::Some(property, class) => {
-                let triple = self.rules.property(*property, variable, next);
+                let link = triple(*property, variable, next);
                 if Some(*class) == self.rules.vocabulary.thing {
-                    return Ok(vec![vec![triple]]);
+                    return Ok(vec![vec![link]]);
                 }
                 let mut ways = self.premises(*class, next, next + 1, depth + 1)?;
                 for way in &mut ways {
-                    way.insert(0, triple);
+                    way.insert(0, link);
                 }
                 Ok(ways)
             }
@@ -369,7 +356,7 @@ impl<'a, 'b> Classes<'a, 'b> {
             Expression::All(property, class) => {
                 let next = next_variable(body, variable + 1);
                 let mut body = body.to_vec();
-                body.push(self.rules.property(*property, variable, next));
+                body.push(triple(*property, variable, next));
                 self.conclude(name, *class, &body, next, depth + 1)
             }
             Expression::Some(..) | Expression::Union(_) => Ok(()),

@@ -1,6 +1,6 @@
 //! Rules of RDFS (RDF 1.1 Semantics, section 9.2.1), one for each schema triple.
 
-use super::Rules;
+use super::{Rules, triple};
 use crate::ontology::Ontology;
 
 /// rdfs5 and rdfs11: the hierarchies are transitive.
@@ -10,11 +10,8 @@ pub fn schema(rules: &mut Rules<'_>) {
         ("rdfs5", rules.vocabulary.sub_property_of),
     ];
     for (name, property) in properties {
-        let body = vec![
-            rules.property(property, 0, 1),
-            rules.property(property, 1, 2),
-        ];
-        rules.add(name, rules.property(property, 0, 2), body);
+        let body = vec![triple(property, 0, 1), triple(property, 1, 2)];
+        rules.add(name, triple(property, 0, 2), body);
     }
 }
 
@@ -32,19 +29,19 @@ pub fn sub_classes(rules: &mut Rules<'_>, ontology: &Ontology) {
 /// rdfs7.
 pub fn sub_properties(rules: &mut Rules<'_>, ontology: &Ontology) {
     for &[property, above] in &ontology.sub_property_of {
-        let body = vec![rules.property(property, 0, 1)];
-        rules.add("rdfs7", rules.property(above, 0, 1), body);
+        let body = vec![triple(property, 0, 1)];
+        rules.add("rdfs7", triple(above, 0, 1), body);
     }
 }
 
 /// rdfs2 and rdfs3.
 pub fn domains_and_ranges(rules: &mut Rules<'_>, ontology: &Ontology) {
     for &[property, class] in &ontology.domain {
-        let body = vec![rules.property(property, 0, 1)];
+        let body = vec![triple(property, 0, 1)];
         rules.add("rdfs2", rules.instance(0, class), body);
     }
     for &[property, class] in &ontology.range {
-        let body = vec![rules.property(property, 0, 1)];
+        let body = vec![triple(property, 0, 1)];
         rules.add("rdfs3", rules.instance(1, class), body);
     }
 }
