@@ -16,6 +16,8 @@ fn run(universities: u32, profile: Profile, directory: &Path) -> BenchReport {
         universities,
         directory: directory.to_owned(),
         warm_runs: 0,
+        streams: 0,
+        query_threads: 2,
         load: LoadOptions::default(),
         infer: Some(InferOptions::new(profile)),
         stop_generating: std::sync::Arc::default(),

@@ -117,6 +117,15 @@ pub struct Bench {
     /// Warm runs of each query.
     #[arg(long, value_name = "N", default_value_t = 5)]
     warm: usize,
+    /// Streams of the throughput test; by default as many as there are cores, 0 leaves it out.
+    #[arg(long, value_name = "S")]
+    streams: Option<usize>,
+    /// Threads of a query in the power test; by default as many as there are cores.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    query_threads: Option<u16>,
+    /// Write the report as one HTML file with plots, too.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
     /// What is inferred before the queries are asked: none, hierarchy, rdfs, rdfs-plus, owl.
     #[arg(long, value_name = "PROFILE", default_value_t = Profile::Owl)]
     infer: Profile,
@@ -169,15 +178,22 @@ impl Bench {
             (None, Some(temporary)) => temporary.path().to_owned(),
             (None, None) => unreachable!("one of them is there"),
         };
+        let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
         let report = bench::run(&BenchOptions {
             universities: self.universities,
             directory,
             warm_runs: self.warm,
+            streams: self.streams.unwrap_or(cores),
+            query_threads: self.query_threads.map_or(cores, usize::from),
             load,
             infer,
             stop_generating,
             stop_queries,
         })?;
+        if let Some(path) = &self.html {
+            std::fs::write(path, bench::html(&report))
+                .map_err(|error| format!("{}: {error}", path.display()))?;
+        }
         match self.report {
             ReportArgument::Human => writeln!(stdout(), "{report}")?,
             ReportArgument::Json => {

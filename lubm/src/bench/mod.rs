@@ -6,13 +6,18 @@
 //!
 //! The data is always that of seed 0 and universities 0 to N-1, for which the specification says what every query
 //! must answer. Queries run in this process, one at a time, and their results are written as TSV, all rows, into a sink
-//! that counts the bytes: what is measured is text in, text out. Nothing is cached between runs.
+//! that counts the bytes: what is measured is text in, text out. Nothing is cached between runs. That is the power test; the
+//! [throughput test](throughput) follows.
 
 mod closure;
+mod html;
 mod report;
+mod throughput;
 
 pub use closure::sizes;
+pub use html::html;
 pub use report::{BenchReport, ClosureReport, GenerateFigures, QueryReport, Verdict};
+pub use throughput::StreamsReport;
 
 use crate::names::ONTOLOGY_URL;
 use crate::ontology;
@@ -21,6 +26,7 @@ use crate::queries::{QUERIES, Query};
 use crate::reference::{Inference, Reference};
 use crate::{LubmError, Syntax};
 use quadrille_loader::input::InputFile;
+use quadrille_loader::usage::ProcessUsage;
 use quadrille_loader::{LoadError, LoadOptions, LoadReport, load};
 use quadrille_reason::{InferError, InferOptions, Profile, infer};
 use quadrille_sparql::{
@@ -42,6 +48,10 @@ pub struct BenchOptions {
     pub directory: PathBuf,
     /// Warm runs of each query, after a first one.
     pub warm_runs: usize,
+    /// Streams of the throughput test; 0 leaves it out.
+    pub streams: usize,
+    /// Threads of a query in the power test.
+    pub query_threads: usize,
     /// How the data is loaded.
     pub load: LoadOptions,
     /// What is inferred from data and ontology; without it, only the data is loaded.
@@ -118,10 +128,12 @@ pub fn run(options: &BenchOptions) -> Result<BenchReport, BenchError> {
         expected,
         verdict: Verdict::of(triples, expected),
     };
+    let mut warm = ProcessUsage::default();
     let queries = QUERIES
         .iter()
-        .map(|query| ask(query, level, &snapshot, options))
+        .map(|query| ask(query, level, &snapshot, options, &mut warm))
         .collect::<Result<Vec<_>, _>>()?;
+    let throughput = throughput::measure(&snapshot, options)?;
     Ok(BenchReport {
         universities: options.universities,
         generate: generated,
@@ -131,6 +143,8 @@ pub fn run(options: &BenchOptions) -> Result<BenchReport, BenchError> {
         store_bytes: info.files.total.bytes,
         quads: info.quads,
         queries,
+        power_system_share: throughput::system_share(warm),
+        throughput,
     })
 }
 
@@ -184,20 +198,23 @@ fn ask(
     level: Inference,
     snapshot: &Snapshot,
     options: &BenchOptions,
+    warm_usage: &mut ProcessUsage,
 ) -> Result<QueryReport, BenchError> {
     let text = query.text();
     let run = || {
         let began = Instant::now();
         let mut sink = CountingSink::default();
-        let rows =
-            ask_once(&text, snapshot, options, &mut sink).map_err(|source| BenchError::Query {
+        let rows = ask_once(&text, snapshot, options, options.query_threads, &mut sink).map_err(
+            |source| BenchError::Query {
                 number: query.number,
                 source,
-            })?;
+            },
+        )?;
         Ok::<_, BenchError>((rows, sink.bytes, began.elapsed().as_secs_f64()))
     };
     let (rows, bytes, first_seconds) = run()?;
     let mut warm = Vec::with_capacity(options.warm_runs);
+    let before = ProcessUsage::now();
     for _ in 0..options.warm_runs {
         let (again, _, seconds) = run()?;
         assert_eq!(
@@ -207,6 +224,9 @@ fn ask(
         );
         warm.push(seconds);
     }
+    let usage = ProcessUsage::now() - before;
+    warm_usage.cpu_seconds += usage.cpu_seconds;
+    warm_usage.system_seconds += usage.system_seconds;
     warm.sort_by(f64::total_cmp);
     let expected = query.answers(level, options.universities);
     Ok(QueryReport {
@@ -226,11 +246,13 @@ fn ask_once(
     text: &str,
     snapshot: &Snapshot,
     options: &BenchOptions,
+    threads: usize,
     sink: &mut CountingSink,
 ) -> Result<u64, QueryError> {
     let query = SparqlQuery::parse(text, None)?;
     let query_options = QueryOptions {
         cancellation: Some(options.stop_queries.clone()),
+        threads,
         ..QueryOptions::default()
     };
     query

@@ -1,5 +1,6 @@
 //! What a benchmark run found, for people and as data.
 
+use super::throughput::StreamsReport;
 use quadrille_loader::LoadReport;
 use quadrille_reason::InferReport;
 use serde::Serialize;
@@ -22,8 +23,12 @@ pub struct BenchReport {
     pub store_bytes: u64,
     /// Quads in the store.
     pub quads: u64,
-    /// The 14 queries.
+    /// The 14 queries: the power test.
     pub queries: Vec<QueryReport>,
+    /// The kernel's share of the CPU time of all warm runs, from 0 to 1.
+    pub power_system_share: f64,
+    /// The throughput test: with one stream and, if there are more, with all.
+    pub throughput: Vec<StreamsReport>,
 }
 
 /// What generating took.
@@ -114,6 +119,18 @@ impl BenchReport {
     }
 }
 
+impl BenchReport {
+    /// Queries an hour, one after another, if there were warm runs: 3600 / their geometric mean.
+    pub fn power(&self) -> Option<f64> {
+        Some(3600.0 / self.geometric_mean()?)
+    }
+
+    /// The square root of power times the throughput of all streams.
+    pub fn composite(&self) -> Option<f64> {
+        Some((self.power()? * self.throughput.last()?.queries_an_hour).sqrt())
+    }
+}
+
 impl fmt::Display for BenchReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let GenerateFigures {
@@ -159,7 +176,30 @@ impl fmt::Display for BenchReport {
             writeln!(f, "{query}")?;
         }
         if let Some(mean) = self.geometric_mean() {
-            write!(f, "geometric mean of the warm times: {:.3} ms", mean * 1e3)?;
+            writeln!(
+                f,
+                "geometric mean of the warm times: {:.3} ms; {:.1} % of their CPU time was the kernel's",
+                mean * 1e3,
+                self.power_system_share * 100.0
+            )?;
+        }
+        for streams in &self.throughput {
+            writeln!(f, "{streams}")?;
+        }
+        if let [one, .., all] = &*self.throughput {
+            let gain = all.queries_an_hour / one.queries_an_hour;
+            writeln!(
+                f,
+                "{} streams give {gain:.2} times one stream's throughput",
+                all.streams
+            )?;
+        }
+        if let (Some(power), Some(composite)) = (self.power(), self.composite()) {
+            write!(
+                f,
+                "power {power:.0}, composite {composite:.0} queries an hour (power: 3600 / the geometric mean in seconds; composite: \
+                 the square root of power times throughput)"
+            )?;
         }
         Ok(())
     }
