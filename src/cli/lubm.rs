@@ -114,8 +114,8 @@ pub struct Bench {
     /// Put data and store into this directory and leave them there; by default a temporary one.
     #[arg(long, value_name = "DIR")]
     directory: Option<PathBuf>,
-    /// Warm runs of each query.
-    #[arg(long, value_name = "N", default_value_t = 5)]
+    /// Warm runs of each query; their median counts.
+    #[arg(long, value_name = "N", default_value_t = 20)]
     warm: usize,
     /// Streams of the throughput test; by default as many as there are cores, 0 leaves it out.
     #[arg(long, value_name = "S")]
