@@ -2,8 +2,8 @@
 
     compare.py QUERIES NAME=DIRECTORY NAME=DIRECTORY...
 
-The first program is the one that the others are compared with. A directory has times.tsv and answers/NAME.json, as
-query_times (its standard output) and peer_times.py write them. Answers are compared as multisets of rows, numbers by
+The first program is the one that the others are compared with. A directory has times.tsv and answers/NAME.json, for a
+graph answers/NAME.nt, as query_times (its standard output) and peer_times.py write them. Answers are compared as multisets of rows, numbers by
 value to nine digits, blank nodes as such; where a query's comment says `# answers: count`, by the number of rows.
 """
 
@@ -11,6 +11,7 @@ import csv
 import hashlib
 import json
 import math
+import re
 import sys
 from pathlib import Path
 
@@ -36,6 +37,10 @@ def value(term):
 
 def answer(path, by_count):
     """The number of rows and a hash of them; None if there is none."""
+    graph = path.with_suffix(".nt")
+    if graph.exists():
+        triples = {re.sub(r"_:\S+", "_:", line) for line in graph.read_text(encoding="utf-8").splitlines()}
+        return len(triples), hashlib.sha256("\n".join(sorted(triples)).encode()).hexdigest()
     try:
         results = json.loads(path.read_bytes())
     except (FileNotFoundError, json.JSONDecodeError):
