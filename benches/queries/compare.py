@@ -3,8 +3,9 @@
     compare.py QUERIES NAME=DIRECTORY NAME=DIRECTORY...
 
 The first program is the one that the others are compared with. A directory has times.tsv and answers/NAME.json, for a
-graph answers/NAME.nt, as query_times (its standard output) and peer_times.py write them. Answers are compared as multisets of rows, numbers by
-value to nine digits, blank nodes as such; where a query's comment says `# answers: count`, by the number of rows.
+graph answers/NAME.nt, as query_times (its standard output) and peer_times.py write them. Answers are compared as
+multisets of rows, numbers by value to nine digits (xsd:float, which has seven, to five: the last digits of a sum
+depend on its sequence), blank nodes as such; where a query's comment says `# answers: count`, by the number of rows.
 """
 
 import csv
@@ -29,7 +30,7 @@ def value(term):
     datatype = term.get("datatype", "").removeprefix(XSD)
     if datatype in NUMERIC:
         try:
-            return f"{float(text):.9g}"
+            return f"{float(text):.{5 if datatype == 'float' else 9}g}"
         except ValueError:
             return text
     return f'"{text}"{term.get("xml:lang", "").lower()}'
