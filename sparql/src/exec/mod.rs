@@ -33,6 +33,7 @@ pub mod profile;
 pub mod project;
 pub mod ranks;
 pub mod remote;
+pub mod remembered;
 pub mod row_set;
 pub mod scan;
 pub mod service;
