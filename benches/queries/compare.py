@@ -2,15 +2,17 @@
 
     compare.py QUERIES NAME=DIRECTORY NAME=DIRECTORY...
 
-The first program is the one that the others are compared with. A directory has times.tsv and answers/NAME.json, as
-query_times (its standard output) and peer_times.py write them. Answers are compared as multisets of rows, numbers by
-value to nine digits, blank nodes as such; where a query's comment says `# answers: count`, by the number of rows.
+The first program is the one that the others are compared with. A directory has times.tsv and answers/NAME.json, for a
+graph answers/NAME.nt, as query_times (its standard output) and peer_times.py write them. Answers are compared as
+multisets of rows, numbers by value to nine digits (xsd:float, which has seven, to five: the last digits of a sum
+depend on its sequence), blank nodes as such; where a query's comment says `# answers: count`, by the number of rows.
 """
 
 import csv
 import hashlib
 import json
 import math
+import re
 import sys
 from pathlib import Path
 
@@ -28,7 +30,7 @@ def value(term):
     datatype = term.get("datatype", "").removeprefix(XSD)
     if datatype in NUMERIC:
         try:
-            return f"{float(text):.9g}"
+            return f"{float(text):.{5 if datatype == 'float' else 9}g}"
         except ValueError:
             return text
     return f'"{text}"{term.get("xml:lang", "").lower()}'
@@ -36,6 +38,10 @@ def value(term):
 
 def answer(path, by_count):
     """The number of rows and a hash of them; None if there is none."""
+    graph = path.with_suffix(".nt")
+    if graph.exists():
+        triples = {re.sub(r"_:\S+", "_:", line) for line in graph.read_text(encoding="utf-8").splitlines()}
+        return len(triples), hashlib.sha256("\n".join(sorted(triples)).encode()).hexdigest()
     try:
         results = json.loads(path.read_bytes())
     except (FileNotFoundError, json.JSONDecodeError):

@@ -4,7 +4,7 @@
     peer_times.py sparq    STORE QUERIES OUTPUT          a directory written by sparq's `save`
     peer_times.py URL      GRAPH QUERIES OUTPUT          such as http://127.0.0.1:8890/sparql
 
-Writes OUTPUT/times.tsv, and the answers as OUTPUT/answers/NAME.json. Each query is run from its text to the bytes of
+Writes OUTPUT/times.tsv, and the answers as OUTPUT/answers/NAME.json, graphs in N-Triples as NAME.nt. Each query is run from its text to the bytes of
 its result, warm; the median counts. A query that takes longer than the limit ends with its process.
 """
 
@@ -44,12 +44,15 @@ class Oxigraph:
             "xml": pyoxigraph.QueryResultsFormat.XML,
         }
         self.boolean = pyoxigraph.QueryBoolean
+        self.triples, self.n_triples = pyoxigraph.QueryTriples, pyoxigraph.RdfFormat.N_TRIPLES
         self.store = pyoxigraph.Store.read_only(store)
 
     def run(self, text, form):
         results = self.store.query(text)
         if isinstance(results, self.boolean) and form in ("tsv", "csv"):
             return b"true" if results else b"false"
+        if isinstance(results, self.triples):
+            return results.serialize(format=self.n_triples)
         return results.serialize(format=self.formats[form])
 
 
@@ -120,7 +123,9 @@ def serve(pipe, peer, store, limit, spend):
         text, path = pipe.recv()
         try:
             pipe.send(measure(program, text, spend))
-            Path(path).write_bytes(program.run(text, "json"))
+            answer = program.run(text, "json")
+            is_graph = not answer.lstrip().startswith(b"{")
+            Path(path).with_suffix(".nt" if is_graph else ".json").write_bytes(answer)
             pipe.send(None)
         except Exception as error:  # Whatever a peer's error is, it is the answer.
             pipe.send(" ".join(str(error).split())[:200] or type(error).__name__)
@@ -183,7 +188,8 @@ def main():
                 figures = "more than the limit"
             if isinstance(figures, str):
                 print(f"{path.stem}\t\t\t\t{figures}", file=output, flush=True)
-                (answers / f"{path.stem}.json").unlink(missing_ok=True)
+                for suffix in (".json", ".nt"):
+                    (answers / f"{path.stem}{suffix}").unlink(missing_ok=True)
                 child.stop()
                 child = Child(*given)
             else:

@@ -4,7 +4,7 @@
 //! included, warm, one at a time, with nothing remembered from run to run. A line goes to standard output for each:
 //! the name, the rows, the bytes, the median and the least of the runs in milliseconds, the median of the query
 //! prepared beforehand, and the error if there was one. A comment `# results: json` in a query chooses its format;
-//! otherwise it is TSV. What comes of the figures: `benches/queries/README.md`.
+//! otherwise it is TSV, and N-Triples for a CONSTRUCT or a DESCRIBE. What comes of the figures: `benches/queries/README.md`.
 
 use clap::Parser;
 use quadrille_sparql::{PreparedQuery, Query, QueryError, QueryOptions, ResultFormat};
@@ -33,7 +33,7 @@ struct Arguments {
     /// Instead: join so many patterns of each query in every order, and compare the best with the one that is chosen.
     #[arg(long)]
     orders: Option<usize>,
-    /// Write the answers here, as JSON.
+    /// Write the answers here, as JSON; graphs as N-Triples.
     #[arg(long)]
     answers: Option<PathBuf>,
 }
@@ -95,10 +95,17 @@ fn main() -> Result<(), Box<dyn Error>> {
                 );
                 if let Some(directory) = &arguments.answers {
                     fs::create_dir_all(directory)?;
-                    let file = fs::File::create(directory.join(format!("{name}.json")))?;
-                    let results =
-                        Query::parse(&text, None)?.execute(&snapshot, &QueryOptions::default())?;
-                    results.write(ResultFormat::Json, file)?;
+                    let query = Query::parse(&text, None)?;
+                    let format = if query.is_graph() {
+                        ResultFormat::NTriples
+                    } else {
+                        ResultFormat::Json
+                    };
+                    let file =
+                        fs::File::create(directory.join(format!("{name}.{}", format.name())))?;
+                    query
+                        .execute(&snapshot, &QueryOptions::default())?
+                        .write(format, file)?;
                 }
             }
             Err(error) => println!("{name}\t\t\t\t\t\t{}", error.to_string().replace('\n', " ")),
@@ -124,15 +131,20 @@ fn queries(arguments: &Arguments) -> io::Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// The format that a comment of the query asks for.
-fn format(text: &str) -> ResultFormat {
+/// The format that a comment of the query asks for, or else the plainest.
+fn format(text: &str, query: &PreparedQuery) -> ResultFormat {
     text.lines()
         .find_map(|line| line.strip_prefix("# results: ")?.trim().parse().ok())
-        .unwrap_or(ResultFormat::Tsv)
+        .unwrap_or(if query.is_graph() {
+            ResultFormat::NTriples
+        } else {
+            ResultFormat::Tsv
+        })
 }
 
 fn measure(text: &str, snapshot: &Snapshot, arguments: &Arguments) -> Result<Figures, QueryError> {
-    let format = format(text);
+    let prepared = Query::parse(text, None)?;
+    let format = format(text, &prepared);
     let options = QueryOptions {
         timeout: Some(Duration::from_secs_f64(arguments.limit)),
         ..QueryOptions::default()
@@ -144,7 +156,6 @@ fn measure(text: &str, snapshot: &Snapshot, arguments: &Arguments) -> Result<Fig
             .write(format, &mut counter)?;
         Ok::<_, QueryError>((rows, counter.bytes))
     };
-    let prepared = Query::parse(text, None)?;
     // The first run touches the files.
     let (rows, bytes) = answer(&prepared)?;
     let spend = Duration::from_secs_f64(arguments.spend / 2.0);

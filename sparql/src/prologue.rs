@@ -1,10 +1,36 @@
 //! The prefixes that a query declares, for showing its results: the parser resolves them and does not give them away.
 
 use oxiri::Iri;
+use std::sync::OnceLock;
+
+/// The text and the base of a query, of which the prefixes are read when they are asked for: few ask.
+#[derive(Debug, Default)]
+pub struct Prologue {
+    query: String,
+    base: Option<String>,
+    prefixes: OnceLock<Vec<(String, String)>>,
+}
+
+impl Prologue {
+    /// Of a query that was parsed.
+    pub fn new(query: &str, base: Option<&str>) -> Self {
+        Self {
+            query: query.to_owned(),
+            base: base.map(str::to_owned),
+            prefixes: OnceLock::new(),
+        }
+    }
+
+    /// The prefixes: names without the colon, and IRIs.
+    pub fn prefixes(&self) -> &[(String, String)] {
+        self.prefixes
+            .get_or_init(|| prefixes(&self.query, self.base.as_deref()))
+    }
+}
 
 /// The prefixes of a query that was parsed, in its order: names without the colon, and IRIs resolved against the base. A
 /// declaration that cannot be read here (with an escape in its IRI) is left out.
-pub fn prefixes(query: &str, base: Option<&str>) -> Vec<(String, String)> {
+fn prefixes(query: &str, base: Option<&str>) -> Vec<(String, String)> {
     let mut prefixes = Vec::new();
     let mut base = base.and_then(|base| Iri::parse(base.to_owned()).ok());
     let mut rest = query;

@@ -22,7 +22,7 @@ use crate::plan::logical::{Form, Group, Logical, LogicalQuery};
 use crate::plan::parallel::divide;
 use crate::plan::physical::{Node, Planner};
 use crate::plan::seed::Seed;
-use crate::prologue::prefixes;
+use crate::prologue::Prologue;
 use crate::service::Services;
 use crate::triples::Triples;
 use oxrdf::{Term, Variable};
@@ -91,9 +91,11 @@ impl Query {
                     reason: error.to_string(),
                 })?;
         }
-        let mut prepared = Self::prepare_with(&parser.parse_query(text)?, extensions)?;
-        prepared.prefixes = prefixes(text, base).into();
-        Ok(prepared)
+        Self::prepare_owned(
+            parser.parse_query(text)?,
+            extensions,
+            Prologue::new(text, base),
+        )
     }
 
     /// Prepares a query that was parsed, or built, elsewhere.
@@ -112,11 +114,19 @@ impl Query {
         query: &spargebra::Query,
         extensions: &Extensions,
     ) -> Result<PreparedQuery> {
+        Self::prepare_owned(query.clone(), extensions, Prologue::default())
+    }
+
+    fn prepare_owned(
+        query: spargebra::Query,
+        extensions: &Extensions,
+        prologue: Prologue,
+    ) -> Result<PreparedQuery> {
         Ok(PreparedQuery {
-            query: Arc::new(LogicalQuery::new(query, &[], extensions)?),
-            parsed: Arc::new(query.clone()),
+            query: Arc::new(LogicalQuery::new(&query, &[], extensions)?),
+            parsed: Arc::new(query),
             extensions: extensions.clone(),
-            prefixes: Arc::new([]),
+            prologue: Arc::new(prologue),
         })
     }
 }
@@ -186,7 +196,7 @@ pub struct PreparedQuery {
     /// The query as it was parsed.
     parsed: Arc<spargebra::Query>,
     extensions: Extensions,
-    prefixes: Arc<[(String, String)]>,
+    prologue: Arc<Prologue>,
 }
 
 /// What a query gives.
@@ -237,7 +247,7 @@ impl PreparedQuery {
             )?),
             parsed: Arc::clone(&self.parsed),
             extensions: self.extensions.clone(),
-            prefixes: Arc::clone(&self.prefixes),
+            prologue: Arc::clone(&self.prologue),
         })
     }
 
@@ -267,7 +277,7 @@ impl PreparedQuery {
 
     /// The prefixes that the query's text declares, names without the colon and IRIs; for showing results.
     pub fn prefixes(&self) -> &[(String, String)] {
-        &self.prefixes
+        self.prologue.prefixes()
     }
 
     /// The graphs that FROM and FROM NAMED name.

@@ -1,4 +1,4 @@
-//! What the fast writers of TSV, CSV and JSON write is, byte for byte, what `sparesults` writes for the same rows; on all
+//! What the fast writers of TSV, CSV, JSON and XML write is, byte for byte, what `sparesults` writes for the same rows; on all
 //! kinds of terms, with unbound cells, with terms that come again after many others.
 
 mod common;

@@ -3,10 +3,14 @@
 //! A value becomes an id as soon as it is computed: the store's if the store has the term, otherwise one of the
 //! query's own ([`super::terms`]). If the expression fails for a row its variable stays unbound. `BNODE("a")` is the same
 //! blank node in all columns of a row.
+//!
+//! What comes of a single variable depends on its term alone, so it is remembered for the ids seen last.
 
 use super::batch::Batch;
 use super::control::Control;
+use super::filter::only_column;
 use super::operator::Operator;
+use super::remembered::Remembered;
 use super::terms::Terms;
 use crate::error::Result;
 use crate::expr::{BlankNodes, Evaluator, Expr, Outcome, Wanted};
@@ -30,6 +34,11 @@ pub struct Computation {
     expression: Arc<Expr>,
     evaluator: Evaluator,
     terms: Arc<Terms>,
+    /// The column of the only variable.
+    column: Option<usize>,
+    /// For ids of that column: what the expression comes out as.
+    remembered: Remembered,
+    /// Rows for which it must be computed.
     rows: Vec<u32>,
 }
 
@@ -52,6 +61,12 @@ impl Computation {
                 variables,
                 control,
             )?,
+            // A variable alone costs less than what would be remembered of it.
+            column: match **expression {
+                Expr::Variable(_) => None,
+                _ => only_column(expression, variables),
+            },
+            remembered: Remembered::default(),
             expression: Arc::clone(expression),
             terms: Arc::clone(terms),
             rows: Vec::new(),
@@ -73,18 +88,40 @@ impl Computation {
         ids: &mut Vec<TermId>,
         blank_nodes: &mut BlankNodes,
     ) -> Result<()> {
+        let start = ids.len();
+        ids.resize(start + batch.rows(), TermId::UNBOUND);
+        let computed = &mut ids[start..];
         self.rows.clear();
-        self.rows.extend(0..batch.rows() as u32);
+        match self.column {
+            None => self.rows.extend(0..batch.rows() as u32),
+            // What is remembered is taken before anything new is: an id may take another's place.
+            Some(column) => {
+                for (row, id) in batch.column(column).iter().enumerate() {
+                    match self.remembered.get(*id) {
+                        Some(known) => computed[row] = known,
+                        None => self.rows.push(row as u32),
+                    }
+                }
+            }
+        }
         self.evaluator.prepare(batch, &self.rows)?;
         self.evaluator.swap_blank_nodes(blank_nodes);
-        ids.reserve(batch.rows());
-        for row in 0..batch.rows() {
-            let computed = self.evaluator.outcome(&self.expression, batch, row);
-            ids.push(match computed {
+        for row in &self.rows {
+            let row = *row as usize;
+            let input = self.column.map(|column| batch.column(column)[row]);
+            if let Some(known) = input.and_then(|id| self.remembered.get(id)) {
+                computed[row] = known;
+                continue;
+            }
+            let outcome = self.evaluator.outcome(&self.expression, batch, row);
+            computed[row] = match outcome {
                 Some(Outcome::Id(id)) => id,
                 Some(Outcome::Term(term)) => self.terms.id(&term)?,
                 None => TermId::UNBOUND,
-            });
+            };
+            if let Some(id) = input {
+                self.remembered.set(id, computed[row]);
+            }
         }
         self.evaluator.swap_blank_nodes(blank_nodes);
         self.evaluator.check()

@@ -125,7 +125,7 @@ impl Filter {
 }
 
 /// The column of an expression's variable, if it has only one and its term decides alone.
-fn only_column(expression: &Expr, variables: &[VariableId]) -> Option<usize> {
+pub(super) fn only_column(expression: &Expr, variables: &[VariableId]) -> Option<usize> {
     if expression.is_volatile() {
         return None;
     }

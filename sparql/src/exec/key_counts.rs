@@ -5,7 +5,8 @@
 //! product of what the patterns have. Each pattern is read in an order that is sorted by the key, and of that only
 //! the key's column. The patterns leap to one another's keys, as in a leapfrog join, and the lengths of their runs of a
 //! common key are multiplied. A run that fills a window is not read: the index counts it, which is exact
-//! with any number of layers, and the scan seeks beyond.
+//! with any number of layers, and the scan seeks beyond. Where all is counted in one row, the keys that lie within the
+//! windows of all patterns are counted in one loop over them, without a leap for each.
 //!
 //! Keys come out in ascending order, each once.
 
@@ -28,6 +29,9 @@ const WINDOW_ROWS_MAX: usize = 1024;
 const SKIPPED_ROWS_MIN: usize = 16;
 /// The same where the index must count the key's rows.
 const COUNTED_ROWS_MIN: usize = 64;
+
+/// Patterns whose windows are read in one loop, at most.
+const WINDOWS_MAX: usize = 4;
 
 /// A pattern whose rows are counted.
 #[derive(Clone, Copy, Debug)]
@@ -99,9 +103,30 @@ impl KeyCounts {
                 key = found;
                 agreed = 1;
             }
-            index = (index + 1) % self.runs.len();
+            // No division: this is done for every key.
+            index += 1;
+            if index == self.runs.len() {
+                index = 0;
+            }
         }
         Ok(Some(key))
+    }
+
+    /// Goes beyond the keys whose rows all lie within the windows; says how many rows and keys these are.
+    fn take_windows(&mut self) -> (u64, u64) {
+        if self.runs.len() > WINDOWS_MAX {
+            return (0, 0);
+        }
+        let mut windows = [[].as_slice(); WINDOWS_MAX];
+        for (window, runs) in windows.iter_mut().zip(&self.runs) {
+            *window = runs.whole_runs();
+        }
+        let (rows, keys) = count_keys(&mut windows[..self.runs.len()]);
+        let left = windows.map(<[TermId]>::len);
+        for (left, runs) in left.into_iter().zip(&mut self.runs) {
+            runs.at += runs.whole_runs().len() - left;
+        }
+        (rows, keys)
     }
 
     /// Goes beyond the current key; says how many rows it has, if that is wanted.
@@ -139,6 +164,11 @@ impl Operator for KeyCounts {
         }
         let (mut all_rows, mut keys) = (0_u64, 0_u64);
         while !self.is_by_key || keys < self.control.batch_rows() as u64 {
+            if !self.is_by_key {
+                let (rows, whole_keys) = self.take_windows();
+                all_rows = all_rows.saturating_add(rows);
+                keys += whole_keys;
+            }
             let Some(key) = self.next_key()? else {
                 self.ended = true;
                 break;
@@ -166,6 +196,39 @@ impl Operator for KeyCounts {
             self.runs[0].seek(*first, &self.control)?;
         }
         Ok(())
+    }
+}
+
+/// How many rows and keys some sorted lists of keys have in common, of which those that were looked at are taken.
+fn count_keys(lists: &mut [&[TermId]]) -> (u64, u64) {
+    let (mut rows, mut keys) = (0_u64, 0_u64);
+    loop {
+        let mut key = TermId::UNBOUND;
+        for list in lists.iter() {
+            match list.first() {
+                Some(first) => key = key.max(*first),
+                None => return (rows, keys),
+            }
+        }
+        let mut is_common = true;
+        for list in lists.iter_mut() {
+            while let [first, rest @ ..] = list
+                && *first < key
+            {
+                *list = rest;
+            }
+            is_common &= list.first() == Some(&key);
+        }
+        if is_common {
+            let mut rows_of_key = 1_u64;
+            for list in lists.iter_mut() {
+                let length = list.iter().take_while(|found| **found == key).count();
+                *list = &list[length..];
+                rows_of_key = rows_of_key.saturating_mul(length as u64);
+            }
+            rows = rows.saturating_add(rows_of_key);
+            keys += 1;
+        }
     }
 }
 
@@ -202,6 +265,15 @@ impl Runs {
         self.window.set_rows(rows);
         self.fill = (self.fill * 2).min(WINDOW_ROWS_MAX);
         Ok(rows > 0)
+    }
+
+    /// The keys from here on whose runs end within the window: the last one may go on.
+    fn whole_runs(&self) -> &[TermId] {
+        let keys = &self.window.column(0)[self.at..];
+        match keys.last() {
+            Some(last) => &keys[..keys.partition_point(|key| key < last)],
+            None => keys,
+        }
     }
 
     /// The first key from here on that is not less than `key`.

@@ -32,6 +32,7 @@ pub mod path;
 pub mod profile;
 pub mod project;
 pub mod ranks;
+pub mod remembered;
 pub mod remote;
 pub mod row_set;
 pub mod scan;

@@ -2,7 +2,9 @@
 //!
 //! All rows are sorted by the ranks of their terms ([`super::ranks`]), if they fit in memory. If they do not, or if only the first
 //! rows are wanted, a [`expr::OrderKey`] is made for each expression of each row; the rest is [`Sorter`]'s, which drops what is
-//! not wanted and spills.
+//! not wanted and spills. Where only the first rows are wanted, few terms are looked up ([`cutoff`]).
+
+mod cutoff;
 
 use super::batch::Batch;
 use super::control::Control;
@@ -14,6 +16,7 @@ use super::terms::Terms;
 use crate::error::Result;
 use crate::expr;
 use crate::plan::logical::{OrderKey, VariableId};
+use cutoff::Cutoff;
 use hashbrown::HashMap;
 use quadrille_store::TermId;
 use std::cmp::Ordering;
@@ -32,6 +35,8 @@ pub struct Sort {
     order: ByKeys,
     /// How many rows are wanted.
     limit: usize,
+    /// Where only the first rows are wanted.
+    cutoff: Option<Cutoff>,
     state: State,
     terms: Arc<Terms>,
     control: Arc<Control>,
@@ -93,6 +98,7 @@ impl Sort {
         let order = ByKeys {
             are_descending: keys.iter().map(|key| key.is_descending).collect(),
         };
+        let cutoff = limit.and_then(|_| Cutoff::new(keys, variables));
         let limit = limit.map_or(usize::MAX, |limit| {
             usize::try_from(limit).unwrap_or(usize::MAX)
         });
@@ -101,6 +107,7 @@ impl Sort {
             computations,
             order,
             limit,
+            cutoff,
             state: if limit == 0 {
                 State::Ended
             } else {
@@ -169,6 +176,11 @@ impl Sort {
             let batch = &self.input.batch;
             let mut keys = order_keys(&ids, batch.rows(), &self.terms)?;
             sorter.add(batch, &mut keys)?;
+            if let Some(cutoff) = &mut self.cutoff
+                && let Some((rows, last, keys)) = sorter.take_last_wanted()
+            {
+                cutoff.set_last(rows, last, &keys[0], self.terms.snapshot());
+            }
         }
         Ok(())
     }
@@ -178,6 +190,9 @@ impl Sort {
         self.control.check()?;
         if !self.input.fetch()? {
             return Ok(false);
+        }
+        if let Some(cutoff) = &mut self.cutoff {
+            cutoff.apply(&mut self.input.batch);
         }
         for (computation, ids) in self.computations.iter_mut().zip(ids) {
             ids.clear();

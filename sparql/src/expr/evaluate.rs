@@ -303,6 +303,7 @@ impl Evaluator {
         self.missing.sort_unstable();
         self.missing.dedup();
         let (missing, fetched) = (&self.missing, &mut self.fetched);
+        fetched.reserve(missing.len());
         self.terms.snapshot().terms(missing, &mut |place, term| {
             fetched.insert(missing[place], term);
         })?;

@@ -68,6 +68,11 @@ impl<'a> OrderKey<'a> {
         })
     }
 
+    /// Whether it is of a string, with or without a language.
+    pub fn is_string(&self) -> bool {
+        matches!(self.0, Key::String { .. })
+    }
+
     /// The same, borrowing nothing.
     pub fn into_owned(self) -> OrderKey<'static> {
         fn own(text: Cow<'_, str>) -> Cow<'static, str> {

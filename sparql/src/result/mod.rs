@@ -1,8 +1,8 @@
 //! Results as text: TSV, CSV, JSON, XML, and a table for people; for graphs the syntaxes of RDF.
 //!
-//! TSV, CSV, JSON and N-Triples are written straight from ids ([`cells`]): each term is looked up and put into its final form once
+//! TSV, CSV, JSON, XML and N-Triples are written straight from ids ([`cells`]): each term is looked up and put into its final form once
 //! for many rows. What they write is, byte for byte, what the `sparesults` and `oxttl` crates write, and
-//! tests compare the two. XML goes through `sparesults`, the other syntaxes of RDF ([`graph`]) through `oxrdfio`.
+//! tests compare the two. The other syntaxes of RDF ([`graph`]) go through `oxrdfio`.
 
 pub mod cells;
 pub mod csv;
@@ -12,6 +12,7 @@ pub mod ntriples;
 mod style;
 pub mod table;
 pub mod tsv;
+pub mod xml;
 
 use crate::error::{QueryError, Result};
 use crate::query::{QueryResults, Solutions};
@@ -153,7 +154,7 @@ impl Solutions {
             ResultFormat::Tsv => write_rows(self, tsv::Tsv, &mut writer),
             ResultFormat::Csv => write_rows(self, csv::Csv, &mut writer),
             ResultFormat::Json => write_rows(self, json::Json::default(), &mut writer),
-            ResultFormat::Xml => write_by_terms(self, QueryResultsFormat::Xml, &mut writer),
+            ResultFormat::Xml => write_rows(self, xml::Xml::default(), &mut writer),
             ResultFormat::Table => table::write(self, &Style::default(), &mut writer),
             format => Err(format.mismatch()),
         }
@@ -173,32 +174,4 @@ fn write_boolean(value: bool, format: ResultFormat, writer: &mut impl Write) -> 
         .serialize_boolean_to_writer(writer, value)
         .map_err(QueryError::Write)?;
     Ok(())
-}
-
-/// Writes rows term by term through `sparesults`: the plain way, and the twin of the fast ones.
-pub(crate) fn write_by_terms(
-    solutions: Solutions,
-    format: QueryResultsFormat,
-    writer: &mut impl Write,
-) -> Result<u64> {
-    let variables = solutions.variables().to_vec();
-    let mut buffered = std::io::BufWriter::with_capacity(cells::BLOCK_BYTES, writer);
-    let mut serializer = QueryResultsSerializer::from_format(format)
-        .serialize_solutions_to_writer(&mut buffered, variables)
-        .map_err(QueryError::Write)?;
-    let mut rows = 0;
-    for solution in solutions {
-        let solution = solution?;
-        serializer
-            .serialize(
-                solution
-                    .iter()
-                    .map(|(variable, term)| (variable.as_ref(), term.as_ref())),
-            )
-            .map_err(QueryError::Write)?;
-        rows += 1;
-    }
-    serializer.finish().map_err(QueryError::Write)?;
-    buffered.flush().map_err(QueryError::Write)?;
-    Ok(rows)
 }

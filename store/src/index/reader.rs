@@ -14,6 +14,10 @@ use crate::quad::{Order, Position};
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The number of the next file that is opened.
+static NEXT_SERIAL: AtomicU64 = AtomicU64::new(0);
 
 /// One order of one set of quads, open for reading. Cheap to clone; cursors share it.
 #[derive(Clone)]
@@ -23,6 +27,8 @@ pub struct OrderFile {
 
 /// What an order's file and its cursors share.
 pub(super) struct Inner {
+    /// A number that no other open file of this process has.
+    pub(super) serial: u64,
     pub(super) file: CheckedFile,
     pub(super) order: Order,
     pub(super) columns: usize,
@@ -56,6 +62,8 @@ impl OrderFile {
             .expect("every order has a predicate column");
         Ok(Self {
             inner: Arc::new(Inner {
+                // Only the numbers must differ.
+                serial: NEXT_SERIAL.fetch_add(1, Ordering::Relaxed),
                 file,
                 order,
                 columns: order.columns().len(),
@@ -112,7 +120,8 @@ impl OrderFile {
         if prefix.is_empty() {
             return Ok(0..self.rows());
         }
-        self.inner.row_range(&mut KeptWindow::default(), prefix)
+        self.inner
+            .row_range(&mut KeptWindow::of(&self.inner), prefix)
     }
 
     /// A cursor over the rows that begin with `prefix`.
@@ -122,7 +131,7 @@ impl OrderFile {
 
     /// A cursor over the rows that begin with `prefix`, which leaves out the columns that are not wanted.
     pub fn cursor_wanting(&self, prefix: &[TermId], wanted: ColumnMask) -> Result<OrderCursor> {
-        let mut window = KeptWindow::default();
+        let mut window = KeptWindow::of(&self.inner);
         let rows = if prefix.is_empty() {
             0..self.rows()
         } else {
@@ -176,7 +185,7 @@ impl OrderFile {
         );
         OrderCursor::new(
             Arc::clone(&self.inner),
-            KeptWindow::default(),
+            KeptWindow::of(&self.inner),
             prefix,
             rows,
             wanted,

@@ -2,7 +2,8 @@
 //! inside one mini-block, of which only the columns that the key reaches are unpacked.
 //!
 //! A [`Window`] remembers the block that it looked at last and what it unpacked of it, so that a search
-//! near the one before costs little.
+//! near the one before costs little. A thread keeps some windows when they are given back, and gives the one
+//! of the same file to who searches it next: what a planner counts is what is read then.
 
 use super::block::Block;
 use super::directory::Row;
@@ -11,7 +12,7 @@ use super::{BLOCK_ROWS, COLUMNS_MAX};
 use crate::codec::{MINI_BLOCK_ROWS, Malformed, SLACK_BYTES};
 use crate::error::{Result, StoreError};
 use std::cell::RefCell;
-use std::ops::{Deref, DerefMut, Range};
+use std::ops::{Deref, DerefMut, Range, RangeInclusive};
 
 /// Mini-blocks of a full block.
 const MINI_BLOCKS: usize = BLOCK_ROWS / MINI_BLOCK_ROWS;
@@ -88,10 +89,18 @@ impl Key {
         }
         Ok(side == Side::Upper)
     }
+
+    /// The same of a whole row.
+    #[inline]
+    fn is_behind_row(&self, side: Side, row: &Row) -> bool {
+        matches!(self.is_behind(side, |column| Ok(row[column])), Ok(true))
+    }
 }
 
 /// A block of a file with what was unpacked of it.
 pub struct Window {
+    /// The file, by [`Inner::serial`].
+    file: u64,
     number: u64,
     range: Range<u64>,
     block: Block,
@@ -102,22 +111,34 @@ pub struct Window {
 
 /// Windows that a thread keeps for its next searches: making one costs more than a search.
 const WINDOWS_KEPT: usize = 32;
+/// While a thread keeps fewer, a file whose windows it does not have gets a new one.
+const WINDOWS_KEPT_MIN: usize = 8;
 
 thread_local! {
+    /// Those given back last are behind.
     static KEPT: RefCell<Vec<Box<Window>>> = const { RefCell::new(Vec::new()) };
 }
 
 /// A window that goes back to its thread's kept ones when it is dropped.
 pub struct KeptWindow(Option<Box<Window>>);
 
-impl Default for KeptWindow {
-    fn default() -> Self {
-        let mut window = KEPT
-            .try_with(|kept| kept.borrow_mut().pop())
-            .ok()
-            .flatten()
-            .unwrap_or_default();
-        window.number = u64::MAX;
+impl KeptWindow {
+    /// A window for searches in a file: one that was there last, if the thread has any.
+    pub fn of(inner: &Inner) -> Self {
+        let take = |kept: &RefCell<Vec<Box<Window>>>| {
+            let mut kept = kept.borrow_mut();
+            match kept.iter().rposition(|window| window.file == inner.serial) {
+                Some(place) => Some(kept.remove(place)),
+                None if kept.len() >= WINDOWS_KEPT_MIN => Some(kept.remove(0)),
+                None => None,
+            }
+        };
+        // A thread that ends just now keeps nothing.
+        let mut window = KEPT.try_with(take).ok().flatten().unwrap_or_default();
+        if window.file != inner.serial {
+            window.file = inner.serial;
+            window.number = u64::MAX;
+        }
         Self(Some(window))
     }
 }
@@ -151,6 +172,7 @@ impl DerefMut for KeptWindow {
 impl Default for Window {
     fn default() -> Self {
         Self {
+            file: u64::MAX,
             number: u64::MAX,
             range: 0..0,
             block: Block::default(),
@@ -223,6 +245,23 @@ impl Window {
             .map_err(|malformed| damaged(inner, &self.range, malformed))
     }
 
+    /// Whether the window is at the block among some that has the sought row: it is where the search before ended.
+    fn is_loaded_with(
+        &self,
+        inner: &Inner,
+        blocks: RangeInclusive<u64>,
+        key: &Key,
+        side: Side,
+    ) -> Result<bool> {
+        let is_behind = |number| {
+            let row = inner.directory.first_row(&inner.file, number)?;
+            Ok::<_, StoreError>(key.is_behind_row(side, &row))
+        };
+        Ok(blocks.contains(&self.number)
+            && (self.number == *blocks.start() || is_behind(self.number)?)
+            && (self.number == *blocks.end() || !is_behind(self.number + 1)?))
+    }
+
     /// The number of the sought row among `rows`: their end, if it is not before that.
     pub fn find(
         &mut self,
@@ -238,12 +277,16 @@ impl Window {
         let first_block = rows.start / BLOCK_ROWS as u64;
         let last_block = (rows.end - 1) / BLOCK_ROWS as u64;
         let step = |length: u64| if near { 1 } else { length / 2 };
-        let number = inner.directory.partition_point(
-            &inner.file,
-            first_block + 1..last_block + 1,
-            step(last_block - first_block),
-            |row| matches!(key.is_behind(side, |column| Ok(row[column])), Ok(true)),
-        )? - 1;
+        let number = if self.is_loaded_with(inner, first_block..=last_block, key, side)? {
+            self.number
+        } else {
+            inner.directory.partition_point(
+                &inner.file,
+                first_block + 1..last_block + 1,
+                step(last_block - first_block),
+                |row| key.is_behind_row(side, row),
+            )? - 1
+        };
         self.load(inner, number)?;
         let same_block = number == first_block;
         let skipped = if same_block {

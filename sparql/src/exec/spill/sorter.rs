@@ -86,6 +86,8 @@ pub struct Sorter<O: RowOrder> {
     /// Row by row.
     keys: Vec<O::Key>,
     key_heap_bytes: u64,
+    /// The kept row that was the last of the wanted ones when rows were dropped, if nobody took note of it yet.
+    last_wanted: Option<usize>,
     /// The runs so far, in one file.
     file: Option<SpillFile>,
     spilled: Vec<SpilledRun>,
@@ -107,6 +109,7 @@ impl<O: RowOrder> Sorter<O> {
             kept: Batch::new(width),
             keys: Vec::new(),
             key_heap_bytes: 0,
+            last_wanted: None,
             file: None,
             spilled: Vec::new(),
         }
@@ -132,6 +135,13 @@ impl<O: RowOrder> Sorter<O> {
         Ok(())
     }
 
+    /// The last of the rows that are wanted so far, with its keys, if rows behind it were dropped since this was asked.
+    pub fn take_last_wanted(&mut self) -> Option<(&Batch, usize, &[O::Key])> {
+        let row = self.last_wanted.take()?;
+        let width = self.order.keys();
+        Some((&self.kept, row, &self.keys[row * width..][..width]))
+    }
+
     fn bytes(&self) -> u64 {
         let keys = self.keys.capacity() * size_of::<O::Key>();
         // Two arrays of row numbers while they are sorted.
@@ -152,7 +162,9 @@ impl<O: RowOrder> Sorter<O> {
     fn drop_rows(&mut self) -> Result<()> {
         // Ascending, so that rows that compare equal stay in sequence.
         let mut remaining = self.sequence()?;
+        let last = remaining.last().copied();
         remaining.sort_unstable();
+        self.last_wanted = last.and_then(|row| remaining.binary_search(&row).ok());
         let width = self.order.keys();
         for (to, from) in remaining.iter().enumerate() {
             for key in 0..width {
@@ -192,6 +204,7 @@ impl<O: RowOrder> Sorter<O> {
         self.kept = Batch::new(self.kept.width());
         self.keys = Vec::new();
         self.key_heap_bytes = 0;
+        self.last_wanted = None;
         self.reservation.clear();
         Ok(())
     }
