@@ -317,21 +317,5 @@ fn seek(rows: &Columns, start: usize, end: usize, key: &[TermId]) -> usize {
         let values = rows.columns.iter().map(|column| column[row]);
         values.take(key.len()).lt(key.iter().copied())
     };
-    let (mut low, mut step) = (start, 1);
-    let mut high = start;
-    while high < end && below(high) {
-        low = high + 1;
-        high = low + step;
-        step *= 2;
-    }
-    let mut high = high.min(end);
-    while low < high {
-        let middle = usize::midpoint(low, high);
-        if below(middle) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    low
+    quadrille_store::gallop(start, end, below)
 }

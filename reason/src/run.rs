@@ -137,17 +137,7 @@ impl Run {
 /// The first row at or behind `start` whose first columns are not below the key, found by steps that double: cheap
 /// when it is near.
 pub fn gallop<const N: usize>(rows: &[[TermId; N]], start: usize, key: &[TermId]) -> usize {
-    let below = |row: &[TermId; N]| row[..key.len()] < *key;
-    let (mut low, mut step) = (start, 1);
-    while low < rows.len() && below(&rows[low]) {
-        let next = (low + step).min(rows.len());
-        if next == rows.len() || !below(&rows[next]) {
-            return low + 1 + rows[low + 1..next].partition_point(below);
-        }
-        low = next;
-        step *= 2;
-    }
-    low
+    quadrille_store::gallop(start, rows.len(), |row| rows[row][..key.len()] < *key)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 pub mod codec;
 pub mod dictionary;
 pub mod error;
+pub mod gallop;
 pub mod id;
 pub mod index;
 pub mod info;
@@ -27,6 +28,7 @@ pub mod triple_table;
 pub mod verify;
 
 pub use error::{Result, StoreError};
+pub use gallop::gallop;
 pub use id::{Kind, TermId};
 pub use index::{ColumnMask, Columns, Cursor};
 pub use merge::Scan;

@@ -231,24 +231,7 @@ pub(crate) fn gallop<C: AsRef<[TermId]>>(
         let values = columns.iter().map(|column| column.as_ref()[row]);
         values.cmp(key.iter().copied().take(columns.len())) == Ordering::Less
     };
-    let (mut low, mut step) = (range.start, 1);
-    let mut high = range.start;
-    while high < range.end && below(high) {
-        low = high + 1;
-        high = low + step;
-        step *= 2;
-    }
-    let mut high = high.min(range.end);
-    // Every row before `low` is below the key; the row at `high`, if any, is not.
-    while low < high {
-        let middle = usize::midpoint(low, high);
-        if below(middle) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    low
+    crate::gallop::gallop(range.start, range.end, below)
 }
 
 #[cfg(test)]

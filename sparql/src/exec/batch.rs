@@ -150,27 +150,3 @@ pub fn compare_rows(
     }
     Ordering::Equal
 }
-
-/// The first row from `start` on for which `is_before` does not hold, which must hold for a first part of the rows
-/// and for none after it. Looks near `start` first.
-#[inline]
-pub fn gallop(start: usize, end: usize, mut is_before: impl FnMut(usize) -> bool) -> usize {
-    let mut low = start;
-    let mut step = 1;
-    let mut high = start;
-    while high < end && is_before(high) {
-        low = high + 1;
-        high += step;
-        step *= 2;
-    }
-    let mut high = high.min(end);
-    while low < high {
-        let middle = low + (high - low) / 2;
-        if is_before(middle) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    low
-}

@@ -11,14 +11,14 @@
 //! Keys come out in ascending order, each once.
 
 use super::aggregate::count_id;
-use super::batch::{Batch, gallop};
+use super::batch::Batch;
 use super::control::Control;
 use super::operator::Operator;
 use super::terms::Terms;
 use crate::error::Result;
 use quadrille_store::index::ColumnMask;
 use quadrille_store::merge::Scan;
-use quadrille_store::{GraphSelector, Order, Pattern, Position, TermId};
+use quadrille_store::{GraphSelector, Order, Pattern, Position, TermId, gallop};
 use std::sync::Arc;
 
 /// Rows that a window begins with, and shrinks towards after each leap.

@@ -8,7 +8,7 @@
 //! Where the outer input is sorted by the keys anyway, nothing is sorted, the cursor serves all batches, and the
 //! output is sorted by the keys too; otherwise the output has no order.
 
-use super::batch::{Batch, compare_rows, gallop};
+use super::batch::{Batch, compare_rows};
 use super::control::Control;
 use super::operator::{Input, Operator};
 use super::pairs::{Pairs, Source};
@@ -16,7 +16,7 @@ use super::scan::keep_equal;
 use crate::error::Result;
 use quadrille_store::index::ColumnMask;
 use quadrille_store::merge::Scan;
-use quadrille_store::{Order, Pattern, Snapshot, TermId};
+use quadrille_store::{Order, Pattern, Snapshot, TermId, gallop};
 use std::cmp::Ordering;
 use std::sync::Arc;
 

@@ -7,13 +7,13 @@
 //!
 //! The output is sorted as the left input is.
 
-use super::batch::{Batch, compare_rows, gallop};
+use super::batch::{Batch, compare_rows};
 use super::control::Control;
 use super::memory::Reservation;
 use super::operator::{Input, Operator};
 use super::pairs::{Pairs, Source};
 use crate::error::Result;
-use quadrille_store::TermId;
+use quadrille_store::{TermId, gallop};
 use std::cmp::Ordering;
 use std::sync::Arc;
 
