@@ -34,6 +34,7 @@ pub use index::{ColumnMask, Columns, Cursor};
 pub use merge::Scan;
 pub use quad::{GraphSelector, Order, Pattern, Position, Quad};
 pub use snapshot::dataset::{Dataset, Graphs};
-pub use snapshot::{Snapshot, best_order};
+pub use snapshot::terms::KnownId;
+pub use snapshot::{Located, Snapshot, best_order};
 pub use store::{Mode, NewSegment, SegmentReservation, Store};
 pub use term::TermKey;

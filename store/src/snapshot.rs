@@ -23,20 +23,23 @@
 //!   stays until the next inference, and the snapshot says that it is stale.
 
 pub mod dataset;
+mod located;
 pub mod terms;
 
-use crate::error::{Result, StoreError};
+use crate::error::Result;
 use crate::id::TermId;
-use crate::index::{ColumnMask, Columns, Cursor, OrderCursor};
+use crate::index::{ColumnMask, Columns};
 use crate::io::{Storage, TemporaryFile};
 use crate::manifest::InferenceEntry;
-use crate::merge::{MergeSource, Scan};
+use crate::merge::Scan;
 use crate::quad::{GraphSelector, Order, Pattern, Position, Quad};
-use crate::run::{Run, RunCursor};
+use crate::run::Run;
 use crate::segment::Segment;
 use crate::statistics::Statistics;
 use crate::triple_table::TripleTable;
 use dataset::{Dataset, Graphs};
+pub use located::Located;
+use located::scan_of;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -117,126 +120,14 @@ impl Layer {
         }
     }
 
-    fn count(&self, order: Order, tombstones: bool, prefix: &[TermId]) -> Result<u64> {
+    /// The numbers of the rows that begin with a prefix.
+    fn row_range(&self, order: Order, tombstones: bool, prefix: &[TermId]) -> Result<Range<u64>> {
         match self {
             Self::Segment(segment) => segment
                 .order(order, tombstones)
-                .map_or(Ok(0), |file| file.count(prefix)),
-            Self::Run(run) => {
-                let rows = run.row_range(order, tombstones, prefix);
-                Ok(rows.end - rows.start)
-            }
+                .map_or(Ok(0..0), |file| file.row_range(prefix)),
+            Self::Run(run) => Ok(run.row_range(order, tombstones, prefix)),
         }
-    }
-}
-
-/// The rows that one layer's inserts or tombstones have in a range.
-struct Source<'a> {
-    layer: &'a Layer,
-    order: Order,
-    tombstones: bool,
-    cursor: LayerCursor,
-}
-
-enum LayerCursor {
-    Segment(OrderCursor),
-    Run(RunCursor),
-}
-
-impl<'a> Source<'a> {
-    /// Opens a cursor over the rows that begin with a prefix; `None` if there are none.
-    fn open(
-        layer: &'a Layer,
-        order: Order,
-        tombstones: bool,
-        prefix: &[TermId],
-        wanted: ColumnMask,
-    ) -> Result<Option<Self>> {
-        let cursor = match layer {
-            Layer::Segment(segment) => match segment.order(order, tombstones) {
-                Some(file) => LayerCursor::Segment(file.cursor_wanting(prefix, wanted)?),
-                None => return Ok(None),
-            },
-            Layer::Run(run) => {
-                let rows = run.row_range(order, tombstones, prefix);
-                let cursor = run.cursor_rows(order, tombstones, prefix.len(), rows, wanted);
-                LayerCursor::Run(cursor)
-            }
-        };
-        let source = Self {
-            layer,
-            order,
-            tombstones,
-            cursor,
-        };
-        Ok((!source.rows().is_empty()).then_some(source))
-    }
-
-    /// Another cursor, over some rows of the range.
-    fn part(&self, prefix: &[TermId], rows: Range<u64>, wanted: ColumnMask) -> Self {
-        let (order, tombstones) = (self.order, self.tombstones);
-        let cursor = match self.layer {
-            Layer::Segment(segment) => {
-                let file = segment.order(order, tombstones).expect("it was opened");
-                LayerCursor::Segment(file.cursor_rows(prefix, rows, wanted))
-            }
-            Layer::Run(run) => {
-                LayerCursor::Run(run.cursor_rows(order, tombstones, prefix.len(), rows, wanted))
-            }
-        };
-        Self { cursor, ..*self }
-    }
-
-    /// The numbers of the rows that are to come.
-    fn rows(&self) -> Range<u64> {
-        match &self.cursor {
-            LayerCursor::Segment(cursor) => cursor.row_range(),
-            LayerCursor::Run(cursor) => cursor.row_range(),
-        }
-    }
-
-    fn length(&self) -> u64 {
-        let rows = self.rows();
-        rows.end - rows.start
-    }
-
-    fn cursor_mut(&mut self) -> &mut dyn Cursor {
-        match &mut self.cursor {
-            LayerCursor::Segment(cursor) => cursor,
-            LayerCursor::Run(cursor) => cursor,
-        }
-    }
-
-    fn into_cursor(self) -> Box<dyn Cursor> {
-        match self.cursor {
-            LayerCursor::Segment(cursor) => Box::new(cursor),
-            LayerCursor::Run(cursor) => Box::new(cursor),
-        }
-    }
-
-    /// Where the rows can be cut into at most `parts` ranges of about one size: numbers of rows,
-    /// ascending.
-    fn cuts(&self, prefix: &[TermId], parts: usize) -> Result<Vec<u64>> {
-        let ranges = match self.layer {
-            Layer::Segment(segment) => {
-                let file = segment
-                    .order(self.order, self.tombstones)
-                    .expect("it was opened");
-                file.split(prefix, parts)?
-            }
-            Layer::Run(_) => {
-                let (rows, length) = (self.rows(), self.length());
-                let share = length.div_ceil(parts.max(1) as u64).max(1);
-                (0..length.div_ceil(share))
-                    .map(|part| rows.start + part * share..rows.end)
-                    .collect()
-            }
-        };
-        Ok(ranges
-            .into_iter()
-            .skip(1)
-            .map(|range| range.start)
-            .collect())
     }
 }
 
@@ -361,8 +252,7 @@ impl Snapshot {
         if width == 0 {
             return Ok(Scan::bound(self.contains_stored(&order.quad(prefix))?));
         }
-        let sources = self.sources(order, prefix, wanted)?;
-        Ok(scan_of(sources, prefix, width, wanted))
+        Ok(self.scan_located(&self.located(order, prefix)?, wanted))
     }
 
     /// Cuts a scan into at most `parts` of about one size, for as many threads: one after the other
@@ -387,7 +277,8 @@ impl Snapshot {
         if width == 0 || self.dataset.is_some() {
             return Ok(vec![self.scan(pattern, order, wanted)?]);
         }
-        let mut sources = self.sources(order, prefix, ColumnMask::ALL)?;
+        let located = self.located(order, prefix)?;
+        let mut sources = self.sources(&located, ColumnMask::ALL);
         let Some(largest) = sources.iter().max_by_key(|source| source.length()) else {
             return Ok(Vec::new());
         };
@@ -425,22 +316,6 @@ impl Snapshot {
         Ok(scans.collect())
     }
 
-    /// Cursors over what the layers have in a range, oldest layer first.
-    fn sources(
-        &self,
-        order: Order,
-        prefix: &[TermId],
-        wanted: ColumnMask,
-    ) -> Result<Vec<Source<'_>>> {
-        let mut sources = Vec::new();
-        for layer in &self.state.layers {
-            for tombstones in [false, true] {
-                sources.extend(Source::open(layer, order, tombstones, prefix, wanted)?);
-            }
-        }
-        Ok(sources)
-    }
-
     /// How many quads match a pattern: exact, and without a scan unless graphs are merged, or inference is stale
     /// and both explicit and inferred quads match (see [`Snapshot::count_at_most`]).
     pub fn count(&self, pattern: &Pattern) -> Result<u64> {
@@ -476,29 +351,7 @@ impl Snapshot {
 
     /// How many explicit and how many inferred quads match a pattern.
     fn counts(&self, pattern: &Pattern) -> Result<[u64; 2]> {
-        let order = best_order(pattern, None).expect("every pattern has an order");
-        let (prefix, length) = pattern
-            .prefix_in(order)
-            .expect("that is what it was chosen for");
-        let mut counts = [0; 2];
-        for (count, is_inferred) in counts.iter_mut().zip([false, true]) {
-            let (mut inserted, mut deleted) = (0_u64, 0_u64);
-            for layer in &self.state.layers {
-                if layer.is_inferred() == is_inferred {
-                    inserted += layer.count(order, false, &prefix[..length])?;
-                    deleted += layer.count(order, true, &prefix[..length])?;
-                }
-            }
-            // Files can be whole and still contradict one another; `verify` says which.
-            *count = inserted
-                .checked_sub(deleted)
-                .ok_or_else(|| StoreError::Damaged {
-                    path: self.state.storage.display(""),
-                    offset: 0,
-                    reason: format!("{deleted} quads deleted of {inserted} inserted ({pattern:?})"),
-                })?;
-        }
-        Ok(counts)
+        self.counts_located(&self.locate_stored(pattern)?)
     }
 
     /// Whether a quad is in the store.
@@ -522,7 +375,7 @@ impl Snapshot {
             let layers = self.state.layers.iter().rev();
             'set: for layer in layers.filter(|layer| layer.is_inferred() == is_inferred) {
                 for tombstones in [false, true] {
-                    if layer.count(order, tombstones, row)? > 0 {
+                    if !layer.row_range(order, tombstones, row)?.is_empty() {
                         if !tombstones {
                             return Ok(true);
                         }
@@ -646,37 +499,6 @@ impl Snapshot {
     pub fn prefixes(&self) -> &BTreeMap<String, String> {
         &self.state.prefixes
     }
-}
-
-/// The scan of sources whose cursors have the wanted columns. A merge needs all columns, so it
-/// opens them anew.
-fn scan_of(
-    mut sources: Vec<Source<'_>>,
-    prefix: &[TermId],
-    width: usize,
-    wanted: ColumnMask,
-) -> Scan {
-    if let [source] = &*sources
-        && !source.tombstones
-    {
-        return sources
-            .pop()
-            .map_or_else(Scan::empty, |source| Scan::one(source.into_cursor()));
-    }
-    if sources.is_empty() {
-        return Scan::empty();
-    }
-    let sources = sources
-        .into_iter()
-        .map(|source| MergeSource {
-            tombstones: source.tombstones,
-            inferred: source.layer.is_inferred(),
-            cursor: source
-                .part(prefix, source.rows(), ColumnMask::ALL)
-                .into_cursor(),
-        })
-        .collect();
-    Scan::merge(sources, prefix.len(), width, wanted)
 }
 
 /// An iterator over all quads of a snapshot; ends after an error.

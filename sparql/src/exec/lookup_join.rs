@@ -16,7 +16,7 @@ use super::scan::keep_equal;
 use crate::error::Result;
 use quadrille_store::index::ColumnMask;
 use quadrille_store::merge::Scan;
-use quadrille_store::{Order, Pattern, Snapshot, TermId, gallop};
+use quadrille_store::{Located, Order, Pattern, Snapshot, TermId, gallop};
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -36,6 +36,8 @@ pub struct Lookup {
     pub pattern: Pattern,
     /// The order whose columns after that prefix begin with the keys.
     pub order: Order,
+    /// Where the pattern's rows are in that order, if that is known.
+    pub located: Option<Located>,
     /// The order's columns that anybody wants.
     pub wanted: ColumnMask,
     /// How many columns the scan gives.
@@ -48,6 +50,16 @@ pub struct Lookup {
     pub residual: Vec<(usize, usize)>,
     /// Whether the outer input is sorted by the keys.
     pub is_sorted: bool,
+}
+
+impl Lookup {
+    /// All rows of the pattern.
+    fn scan(&self, snapshot: &Snapshot) -> Result<Scan> {
+        Ok(match &self.located {
+            Some(located) => snapshot.scan_located(located, self.wanted),
+            None => snapshot.scan(&self.pattern, self.order, self.wanted)?,
+        })
+    }
 }
 
 /// Joins an input with a quad pattern.
@@ -360,7 +372,7 @@ impl Window {
         self.at = 0;
         let scan = match &mut self.scan {
             Some(scan) => scan,
-            none => none.insert(snapshot.scan(&lookup.pattern, lookup.order, lookup.wanted)?),
+            none => none.insert(lookup.scan(snapshot)?),
         };
         if let Some(key) = key {
             scan.seek(key)?;

@@ -133,7 +133,7 @@ impl ServiceScan {
     fn questions(&mut self) -> Result<Vec<Question>> {
         let Some((mut input, variables)) = self.input.take() else {
             let endpoint = match &self.call.endpoint {
-                PatternTerm::Constant(term) => self.terms.id(term)?,
+                PatternTerm::Constant(constant) => self.terms.constant(constant)?,
                 PatternTerm::Variable(variable) => {
                     let seeded = self.seed.get(*variable);
                     seeded.ok_or_else(|| self.call.unbound())?
@@ -144,7 +144,7 @@ impl ServiceScan {
             return Ok(vec![question]);
         };
         let own = match &self.call.endpoint {
-            PatternTerm::Constant(term) => Err(self.terms.id(term)?),
+            PatternTerm::Constant(constant) => Err(self.terms.constant(constant)?),
             PatternTerm::Variable(variable) => {
                 let column = variables.iter().position(|known| known == variable);
                 Ok(column.ok_or_else(|| self.call.unbound())?)

@@ -10,6 +10,7 @@
 
 use super::memory::{Memory, Reservation};
 use crate::error::Result;
+use crate::plan::logical::Constant;
 use hashbrown::HashMap;
 use oxrdf::{BlankNode, Literal, NamedOrBlankNode, Term, Triple};
 use quadrille_store::id::PAYLOAD_MAX;
@@ -101,6 +102,17 @@ impl Terms {
         local.ids.insert(term, id);
         self.has_local.store(true, Ordering::Relaxed);
         Ok(id)
+    }
+
+    /// The id of a constant of the query.
+    ///
+    /// # Errors
+    /// As [`Terms::id`].
+    pub fn constant(&self, constant: &Constant) -> Result<TermId> {
+        match constant.id(&self.snapshot)? {
+            Some(id) => Ok(id),
+            None => self.id(&constant.term),
+        }
     }
 
     /// The id of a blank node that is in no other place, of this query or of another.

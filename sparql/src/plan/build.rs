@@ -474,12 +474,11 @@ fn compatible_join(
 fn rows_of(scan: &ScanNode, execution: &Execution) -> Result<Scan> {
     let given = execution.part.as_ref().filter(|_| scan.is_divided);
     let part = given.and_then(|part| part.lock().unwrap_or_else(PoisonError::into_inner).take());
-    match part {
-        Some(part) => Ok(part),
-        None => Ok(execution
-            .terms
-            .snapshot()
-            .scan(&scan.pattern, scan.order, scan.wanted)?),
+    let snapshot = execution.terms.snapshot();
+    match (part, &scan.located) {
+        (Some(part), _) => Ok(part),
+        (None, Some(located)) => Ok(snapshot.scan_located(located, scan.wanted)),
+        (None, None) => Ok(snapshot.scan(&scan.pattern, scan.order, scan.wanted)?),
     }
 }
 

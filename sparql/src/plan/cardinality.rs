@@ -7,9 +7,8 @@
 use super::logical::{PatternGraph, PatternTerm, QuadPattern, VariableId};
 use super::seed::Seed;
 use crate::error::Result;
-use oxrdf::Term;
 use quadrille_store::statistics::{GraphStatistics, Statistics};
-use quadrille_store::{GraphSelector, Pattern, Position, Snapshot, TermId};
+use quadrille_store::{GraphSelector, Located, Order, Pattern, Position, Snapshot, TermId};
 use std::sync::Arc;
 
 /// The places of a quad, in the sequence in which slots are kept.
@@ -29,6 +28,8 @@ pub struct CountedPattern {
     pub source: Arc<QuadPattern>,
     /// With the ids of its constants.
     pub pattern: Pattern,
+    /// Where its rows are, in one order, if that is known.
+    pub located: Option<Located>,
     /// Its variables by place.
     pub slots: [Option<VariableId>; 4],
     /// How many quads match it: exactly, but at most where graphs are merged (then 0 is exact, too).
@@ -37,6 +38,16 @@ pub struct CountedPattern {
     pub expected: f64,
     /// By place: how many different terms are expected there.
     pub distinct: [f64; 4],
+}
+
+impl CountedPattern {
+    /// Where its rows are in an order, if that is known.
+    pub fn located_in(&self, order: Order) -> Option<Located> {
+        self.located
+            .as_ref()
+            .filter(|located| located.order() == order)
+            .cloned()
+    }
 }
 
 /// The patterns of a conjunction, counted.
@@ -71,7 +82,11 @@ pub fn count_patterns(
         {
             continue;
         }
-        let rows = snapshot.count_at_most(&ids)?;
+        let located = snapshot.locate(&ids)?;
+        let rows = match &located {
+            Some(located) => snapshot.count_located(located)?,
+            None => snapshot.count_at_most(&ids)?,
+        };
         if rows == 0 {
             return Ok(Counted::Empty(format!(
                 "pattern {} has no match",
@@ -87,9 +102,10 @@ pub fn count_patterns(
         };
         let source = Arc::clone(pattern);
         let in_named = snapshot.has_named_in_default();
-        counted.push(estimate(
-            number, source, ids, slots, rows, statistics, in_named,
-        ));
+        counted.push(CountedPattern {
+            located,
+            ..estimate(number, source, ids, slots, rows, statistics, in_named)
+        });
     }
     Ok(Counted::Patterns(counted))
 }
@@ -108,10 +124,10 @@ fn resolve<'a>(
     let places = [&pattern.subject, &pattern.predicate, &pattern.object];
     for ((id, place), slot) in ids.iter_mut().zip(places).zip(&mut slots) {
         match place {
-            PatternTerm::Constant(term) => {
-                *id = snapshot.term_id(Term::as_ref(term))?;
+            PatternTerm::Constant(constant) => {
+                *id = constant.id(snapshot)?;
                 if id.is_none() {
-                    return Ok(Err(term));
+                    return Ok(Err(&constant.term));
                 }
             }
             PatternTerm::Variable(variable) => {
@@ -199,6 +215,7 @@ fn estimate(
         number,
         source,
         pattern,
+        located: None,
         slots,
         rows,
         expected,

@@ -321,7 +321,7 @@ impl Explainer<'_> {
     fn term(&self, term: &PatternTerm) -> String {
         match term {
             PatternTerm::Variable(variable) => self.variables.display(*variable),
-            PatternTerm::Constant(term) => term.to_string(),
+            PatternTerm::Constant(constant) => constant.term.to_string(),
         }
     }
 

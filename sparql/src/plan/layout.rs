@@ -237,6 +237,7 @@ impl Layout<'_> {
                 source: Arc::clone(&pattern.source),
                 pattern: pattern.pattern,
                 order,
+                located: pattern.located_in(order),
                 wanted,
                 width: columns.variables.len(),
                 outputs,
@@ -307,6 +308,7 @@ impl Layout<'_> {
         let lookup = Lookup {
             pattern: step.pattern.pattern,
             order: step.order,
+            located: step.pattern.located_in(step.order),
             wanted,
             width: columns.variables.len(),
             equal: columns.equal,

@@ -13,10 +13,12 @@ use super::automaton::Automaton;
 use super::service::ServiceCall;
 use super::template::Template;
 use crate::dataset::QueryDataset;
+use crate::error::Result;
 use crate::expr::Expr;
 use crate::extensions::CustomAggregate;
 use hashbrown::HashMap;
 use oxrdf::{NamedNode, Term, Variable};
+use quadrille_store::{KnownId, Snapshot, TermId};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -92,7 +94,42 @@ pub enum PatternTerm {
     /// A variable (or a blank node of the query).
     Variable(VariableId),
     /// A constant.
-    Constant(Term),
+    Constant(Constant),
+}
+
+/// A term of the query whose id is remembered from run to run.
+#[derive(Clone, Debug)]
+pub struct Constant {
+    /// The term.
+    pub term: Term,
+    known: KnownId,
+}
+
+impl<T: Into<Term>> From<T> for Constant {
+    fn from(term: T) -> Self {
+        Self {
+            term: term.into(),
+            known: KnownId::default(),
+        }
+    }
+}
+
+impl PartialEq for Constant {
+    fn eq(&self, other: &Self) -> bool {
+        self.term == other.term
+    }
+}
+
+impl Eq for Constant {}
+
+impl Constant {
+    /// The term's id, if the store has the term.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn id(&self, snapshot: &Snapshot) -> Result<Option<TermId>> {
+        Ok(snapshot.known_term_id(self.term.as_ref(), &self.known)?)
+    }
 }
 
 impl PatternTerm {

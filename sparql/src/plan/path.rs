@@ -228,7 +228,7 @@ impl Planner<'_> {
     /// The place of a pattern that has a term.
     pub(super) fn place(&self, term: &PatternTerm) -> Result<Place> {
         Ok(match term {
-            PatternTerm::Constant(term) => Place::Constant(self.terms.id(term)?),
+            PatternTerm::Constant(constant) => Place::Constant(self.terms.constant(constant)?),
             PatternTerm::Variable(variable) => match self.seed.get(*variable) {
                 Some(id) => Place::Constant(id),
                 None => Place::Variable(*variable),

@@ -27,7 +27,7 @@ use crate::exec::triple_terms::{Part, TripleSource};
 use crate::expr::Expr;
 use oxrdf::NamedNode;
 use quadrille_store::index::ColumnMask;
-use quadrille_store::{GraphSelector, Order, Pattern, TermId};
+use quadrille_store::{GraphSelector, Located, Order, Pattern, TermId};
 use std::sync::Arc;
 
 /// A node of the physical plan.
@@ -343,6 +343,8 @@ pub struct ScanNode {
     pub pattern: Pattern,
     /// The order that is read.
     pub order: Order,
+    /// Where the pattern's rows are in it, if that is known.
+    pub located: Option<Located>,
     /// The order's columns that somebody needs.
     pub wanted: ColumnMask,
     /// How many columns the scan has.

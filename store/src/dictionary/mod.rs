@@ -36,7 +36,7 @@ mod writer;
 
 pub use batch::EachTerm;
 pub use cursor::DictionaryCursor;
-pub use reader::Dictionary;
+pub use reader::{Dictionary, DictionaryIdentity};
 pub use writer::{
     DictionarySummary, DictionaryWriter, SectionBlocks, SectionBuilder, SectionSummary,
 };

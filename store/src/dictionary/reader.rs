@@ -20,6 +20,10 @@ pub struct Dictionary {
     pub(super) trailer: Arc<Trailer>,
 }
 
+/// Tells an open dictionary from every other.
+#[derive(Clone, Debug)]
+pub struct DictionaryIdentity(Arc<Trailer>);
+
 /// A block with its place.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PlacedBlock<'a> {
@@ -61,6 +65,16 @@ impl Dictionary {
             file,
             trailer: Arc::new(trailer),
         })
+    }
+
+    /// What no other dictionary has, but all clones of this one.
+    pub fn identity(&self) -> DictionaryIdentity {
+        DictionaryIdentity(Arc::clone(&self.trailer))
+    }
+
+    /// Whether this is the dictionary of that identity.
+    pub fn is(&self, identity: &DictionaryIdentity) -> bool {
+        Arc::ptr_eq(&self.trailer, &identity.0)
     }
 
     /// Length of the file's payload in bytes.

@@ -3,7 +3,7 @@
 use super::block::Block;
 use super::cursor::OrderCursor;
 use super::directory::{Directory, Row, Trailer};
-use super::search::{KeptWindow, Key, Side, Window};
+use super::search::{KeptWindow, Key, Side};
 use super::{BLOCK_ROWS, COLUMNS_MAX, ColumnMask, MAGIC, VERSION};
 use crate::codec::{MINI_BLOCK_ROWS, SLACK_BYTES};
 use crate::error::Result;
@@ -256,7 +256,7 @@ impl Inner {
     }
 
     /// The numbers of the rows that begin with `prefix`.
-    fn row_range(&self, window: &mut Window, prefix: &[TermId]) -> Result<Range<u64>> {
+    fn row_range(&self, window: &mut KeptWindow, prefix: &[TermId]) -> Result<Range<u64>> {
         let rows = self.directory.trailer().rows;
         let (key, exists) = self.key(prefix);
         if !exists {

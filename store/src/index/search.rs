@@ -2,8 +2,8 @@
 //! inside one mini-block, of which only the columns that the key reaches are unpacked.
 //!
 //! A [`Window`] remembers the block that it looked at last and what it unpacked of it, so that a search
-//! near the one before costs little. A thread keeps some windows when they are given back, and gives the one
-//! of the same file to who searches it next: what a planner counts is what is read then.
+//! near the one before costs little. A thread keeps some windows, each with its block; a search that goes to a block
+//! which one of them has takes that window in exchange for its own: what a planner counts is what is read then.
 
 use super::block::Block;
 use super::directory::Row;
@@ -109,37 +109,146 @@ pub struct Window {
     values: [[u64; MINI_BLOCK_ROWS]; COLUMNS_MAX],
 }
 
-/// Windows that a thread keeps for its next searches: making one costs more than a search.
+/// Windows that a thread keeps: making one costs more than a search.
 const WINDOWS_KEPT: usize = 32;
-/// While a thread keeps fewer, a file whose windows it does not have gets a new one.
-const WINDOWS_KEPT_MIN: usize = 8;
 
 thread_local! {
-    /// Those given back last are behind.
-    static KEPT: RefCell<Vec<Box<Window>>> = const { RefCell::new(Vec::new()) };
+    static KEPT: RefCell<Vec<Kept>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A window that nobody uses, and the block that it has. Those given back last are behind.
+struct Kept {
+    file: u64,
+    number: u64,
+    window: Box<Window>,
+}
+
+impl Kept {
+    fn new(window: Box<Window>) -> Self {
+        Self {
+            file: window.file,
+            number: window.number,
+            window,
+        }
+    }
 }
 
 /// A window that goes back to its thread's kept ones when it is dropped.
 pub struct KeptWindow(Option<Box<Window>>);
 
 impl KeptWindow {
-    /// A window for searches in a file: one that was there last, if the thread has any.
+    /// A window for searches in a file: the one that was there last, if the thread has any.
     pub fn of(inner: &Inner) -> Self {
-        let take = |kept: &RefCell<Vec<Box<Window>>>| {
+        let take = |kept: &RefCell<Vec<Kept>>| {
             let mut kept = kept.borrow_mut();
-            match kept.iter().rposition(|window| window.file == inner.serial) {
+            match kept.iter().rposition(|kept| kept.file == inner.serial) {
                 Some(place) => Some(kept.remove(place)),
-                None if kept.len() >= WINDOWS_KEPT_MIN => Some(kept.remove(0)),
+                None if kept.len() == WINDOWS_KEPT => Some(kept.remove(0)),
                 None => None,
             }
         };
         // A thread that ends just now keeps nothing.
-        let mut window = KEPT.try_with(take).ok().flatten().unwrap_or_default();
+        let kept = KEPT.try_with(take).ok().flatten();
+        let mut window = kept.map_or_else(Box::default, |kept| kept.window);
         if window.file != inner.serial {
             window.file = inner.serial;
             window.number = u64::MAX;
         }
         Self(Some(window))
+    }
+
+    /// The number of the sought row among `rows`: their end, if it is not before that.
+    pub fn find(
+        &mut self,
+        inner: &Inner,
+        rows: Range<u64>,
+        key: &Key,
+        side: Side,
+        near: bool,
+    ) -> Result<u64> {
+        if rows.is_empty() {
+            return Ok(rows.end);
+        }
+        let first_block = rows.start / BLOCK_ROWS as u64;
+        let last_block = (rows.end - 1) / BLOCK_ROWS as u64;
+        let step = |length: u64| if near { 1 } else { length / 2 };
+        let number = if self.is_loaded_with(inner, first_block..=last_block, key, side)? {
+            self.number
+        } else {
+            inner.directory.partition_point(
+                &inner.file,
+                first_block + 1..last_block + 1,
+                step(last_block - first_block),
+                |row| key.is_behind_row(side, row),
+            )? - 1
+        };
+        self.jump(inner, number)?;
+        let same_block = number == first_block;
+        let skipped = if same_block {
+            (rows.start % BLOCK_ROWS as u64) as usize
+        } else {
+            0
+        };
+        let first_mini_block = skipped / MINI_BLOCK_ROWS;
+        let mini_blocks = self.rows().div_ceil(MINI_BLOCK_ROWS);
+        debug_assert!(mini_blocks <= MINI_BLOCKS);
+        let mini_block = partition_point(
+            first_mini_block as u64 + 1..mini_blocks as u64,
+            if same_block {
+                step(mini_blocks as u64)
+            } else {
+                mini_blocks as u64 / 2
+            },
+            |mini_block| {
+                key.is_behind(side, |column| {
+                    self.first(inner, column, mini_block as usize)
+                })
+            },
+        )? - 1;
+        let skipped = if mini_block == first_mini_block as u64 {
+            skipped % MINI_BLOCK_ROWS
+        } else {
+            0
+        };
+        let place = self.find_in(inner, mini_block as usize, skipped, key, side)?;
+        let row = number * BLOCK_ROWS as u64 + mini_block * MINI_BLOCK_ROWS as u64 + place as u64;
+        Ok(row.min(rows.end))
+    }
+
+    /// Moves to a block where a search ended, which may be anywhere: to the kept window that has it, or else the own one
+    /// is kept as it is and the one that was not used for longest takes its place.
+    #[inline]
+    fn jump(&mut self, inner: &Inner, number: u64) -> Result<()> {
+        if self.number != number {
+            self.exchange(inner, number);
+        }
+        self.load(inner, number)
+    }
+
+    fn exchange(&mut self, inner: &Inner, number: u64) {
+        let own = &mut self.0;
+        let exchange = |kept: &RefCell<Vec<Kept>>| {
+            let mut kept = kept.borrow_mut();
+            let same = |kept: &Kept| kept.file == inner.serial && kept.number == number;
+            let place = match kept.iter().rposition(same) {
+                Some(place) => place,
+                // Nothing is lost with the own one.
+                None if own.as_ref().is_none_or(|own| own.number == u64::MAX) => return,
+                None if kept.len() == WINDOWS_KEPT => 0,
+                None => {
+                    kept.extend(own.replace(Box::default()).map(Kept::new));
+                    return;
+                }
+            };
+            let taken = kept.remove(place).window;
+            kept.extend(own.replace(taken).map(Kept::new));
+        };
+        // A thread that ends just now reads the block anew.
+        let _ = KEPT.try_with(exchange);
+        if self.file != inner.serial {
+            self.file = inner.serial;
+            self.number = u64::MAX;
+        }
     }
 }
 
@@ -149,7 +258,7 @@ impl Drop for KeptWindow {
         let _ = KEPT.try_with(|kept| {
             let mut kept = kept.borrow_mut();
             if kept.len() < WINDOWS_KEPT {
-                kept.extend(self.0.take());
+                kept.extend(self.0.take().map(Kept::new));
             }
         });
     }
@@ -260,64 +369,6 @@ impl Window {
         Ok(blocks.contains(&self.number)
             && (self.number == *blocks.start() || is_behind(self.number)?)
             && (self.number == *blocks.end() || !is_behind(self.number + 1)?))
-    }
-
-    /// The number of the sought row among `rows`: their end, if it is not before that.
-    pub fn find(
-        &mut self,
-        inner: &Inner,
-        rows: Range<u64>,
-        key: &Key,
-        side: Side,
-        near: bool,
-    ) -> Result<u64> {
-        if rows.is_empty() {
-            return Ok(rows.end);
-        }
-        let first_block = rows.start / BLOCK_ROWS as u64;
-        let last_block = (rows.end - 1) / BLOCK_ROWS as u64;
-        let step = |length: u64| if near { 1 } else { length / 2 };
-        let number = if self.is_loaded_with(inner, first_block..=last_block, key, side)? {
-            self.number
-        } else {
-            inner.directory.partition_point(
-                &inner.file,
-                first_block + 1..last_block + 1,
-                step(last_block - first_block),
-                |row| key.is_behind_row(side, row),
-            )? - 1
-        };
-        self.load(inner, number)?;
-        let same_block = number == first_block;
-        let skipped = if same_block {
-            (rows.start % BLOCK_ROWS as u64) as usize
-        } else {
-            0
-        };
-        let first_mini_block = skipped / MINI_BLOCK_ROWS;
-        let mini_blocks = self.rows().div_ceil(MINI_BLOCK_ROWS);
-        debug_assert!(mini_blocks <= MINI_BLOCKS);
-        let mini_block = partition_point(
-            first_mini_block as u64 + 1..mini_blocks as u64,
-            if same_block {
-                step(mini_blocks as u64)
-            } else {
-                mini_blocks as u64 / 2
-            },
-            |mini_block| {
-                key.is_behind(side, |column| {
-                    self.first(inner, column, mini_block as usize)
-                })
-            },
-        )? - 1;
-        let skipped = if mini_block == first_mini_block as u64 {
-            skipped % MINI_BLOCK_ROWS
-        } else {
-            0
-        };
-        let place = self.find_in(inner, mini_block as usize, skipped, key, side)?;
-        let row = number * BLOCK_ROWS as u64 + mini_block * MINI_BLOCK_ROWS as u64 + place as u64;
-        Ok(row.min(rows.end))
     }
 
     /// The sought place among the rows of a mini-block from `skipped` on.

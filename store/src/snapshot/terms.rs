@@ -5,7 +5,7 @@
 //! other.
 
 use super::Snapshot;
-use crate::dictionary::Dictionary;
+use crate::dictionary::{Dictionary, DictionaryIdentity};
 use crate::error::{Result, StoreError};
 use crate::id::{Kind, TermId};
 use crate::inline;
@@ -18,6 +18,7 @@ use oxrdf::{
     NamedOrBlankNode, Term, TermRef, Triple,
 };
 use std::ops::Range;
+use std::sync::OnceLock;
 
 /// How deeply triple terms may be nested when a term is built; ids nest as deeply as they like.
 pub const TRIPLE_DEPTH_MAX: usize = 128;
@@ -185,6 +186,12 @@ impl Dictionaries {
     }
 }
 
+/// The id of one term, remembered from one lookup to the next: whoever asks for the same term again and again, as a
+/// prepared query does, keeps one of these beside it. It holds for every snapshot that has the dictionary in which the term
+/// was found first; for others the term is looked up.
+#[derive(Clone, Debug, Default)]
+pub struct KnownId(OnceLock<(DictionaryIdentity, TermId)>);
+
 impl Snapshot {
     /// The dictionaries, oldest first.
     pub fn dictionaries(&self) -> &[Dictionary] {
@@ -195,6 +202,26 @@ impl Snapshot {
     /// has an id.
     pub fn term_id(&self, term: TermRef<'_>) -> Result<Option<TermId>> {
         self.term_id_at(term, 0)
+    }
+
+    /// The same for a term whose id may be known; `known` must never have been used for another term.
+    pub fn known_term_id(&self, term: TermRef<'_>, known: &KnownId) -> Result<Option<TermId>> {
+        if let Some((identity, id)) = known.0.get()
+            && self
+                .dictionaries()
+                .iter()
+                .any(|dictionary| dictionary.is(identity))
+        {
+            return Ok(Some(*id));
+        }
+        let id = self.term_id(term)?;
+        if let Some(id) = id
+            && let Some((dictionary, _)) = self.state.dictionaries.find(id)
+        {
+            // Another thread may have been first, with the same.
+            let _ = known.0.set((dictionary.identity(), id));
+        }
+        Ok(id)
     }
 
     fn term_id_at(&self, term: TermRef<'_>, depth: usize) -> Result<Option<TermId>> {
