@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{line, store};
+use common::{add, line, store};
 use oxrdf::{Literal, NamedNode, Term, Variable};
 use quadrille_sparql::{PreparedQuery, Query, QueryError, QueryOptions, QueryResults};
 use quadrille_store::Snapshot;
@@ -134,4 +134,40 @@ fn what_cannot_be_a_parameter_is_an_error() {
     assert!(matches!(result, Err(QueryError::Parameter { .. })));
     // Without a term it is a variable.
     assert_eq!(run(&query, &snapshot, &[]).expect("an answer"), ["true"]);
+}
+
+#[test]
+fn a_prepared_query_remembers_no_id_of_another_store() {
+    let queries = [
+        "SELECT ?o { <e:a> <e:p> ?o }",
+        "SELECT ?s { ?s <e:p> \"text\" }",
+        "SELECT ?o { <e:a> <e:p>+ ?o }",
+        "SELECT ?s { ?s <e:p> <e:later> }",
+    ];
+    // The same terms have other numbers in each.
+    let stores = [
+        store("<e:a> <e:p> <e:b> .\n<e:a> <e:p> \"text\" .\n"),
+        store(
+            "<e:0> <e:1> <e:2> .\n<e:a> <e:p> <e:z> .\n<e:b> <e:p> \"text\" .\n<e:z> <e:p> <e:a> .",
+        ),
+        store("<e:p> <e:p> <e:p> ."),
+    ];
+    for query in queries {
+        let prepared = prepare(query, &[]).expect(query);
+        for round in 0..3 {
+            for store in &stores {
+                let snapshot = store.snapshot();
+                let found = run(&prepared, &snapshot, &[]).expect(query);
+                let fresh = run(&prepare(query, &[]).expect(query), &snapshot, &[]).expect(query);
+                assert_eq!(found, fresh, "{query}, round {round}");
+            }
+            // A commit brings another dictionary; terms that were missing may be there now.
+            for (number, store) in stores.iter().enumerate() {
+                add(
+                    store,
+                    &format!("<e:n{number}{round}> <e:p> <e:later> .\n<e:a> <e:p> <e:n{round}> ."),
+                );
+            }
+        }
+    }
 }

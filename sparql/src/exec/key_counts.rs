@@ -18,15 +18,17 @@ use super::terms::Terms;
 use crate::error::Result;
 use quadrille_store::index::ColumnMask;
 use quadrille_store::merge::Scan;
-use quadrille_store::{GraphSelector, Order, Pattern, Position, TermId, gallop};
+use quadrille_store::{GraphSelector, Located, Order, Pattern, Position, TermId, gallop};
 use std::sync::Arc;
 
 /// Rows that a window begins with, and shrinks towards after each leap.
 const WINDOW_ROWS_MIN: usize = 16;
 /// Rows that it grows to while it is read on.
 const WINDOW_ROWS_MAX: usize = 1024;
-/// Rows of a window that all have one key, from which on it is better to leap beyond the key.
-const SKIPPED_ROWS_MIN: usize = 16;
+/// Where more rows of a key are expected than these, it is better to leap beyond the key than to read them.
+const READ_ROWS_MAX: f64 = 512.0;
+/// Rows of a window that all have one key, from which on that is done all the same.
+const SKIPPED_ROWS_MIN: usize = 256;
 /// The same where the index must count the key's rows.
 const COUNTED_ROWS_MIN: usize = 64;
 
@@ -34,14 +36,18 @@ const COUNTED_ROWS_MIN: usize = 64;
 const WINDOWS_MAX: usize = 4;
 
 /// A pattern whose rows are counted.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct KeyedPattern {
     /// The pattern.
     pub pattern: Pattern,
     /// An order whose first column after the pattern's bound ones is the key.
     pub order: Order,
+    /// Where the pattern's rows are in that order, if that is known.
+    pub located: Option<Located>,
     /// How many of the order's columns are bound.
     pub bound: usize,
+    /// How many rows a key is expected to have.
+    pub rows_of_key: f64,
 }
 
 /// What is counted.
@@ -236,6 +242,8 @@ fn count_keys(lists: &mut [&[TermId]]) -> (u64, u64) {
 struct Runs {
     pattern: Pattern,
     position: Position,
+    /// Rows of a window that all have one key, from which on the others are leapt over.
+    skipped_rows_min: usize,
     scan: Scan,
     window: Batch,
     at: usize,
@@ -246,10 +254,19 @@ impl Runs {
     fn new(keyed: &KeyedPattern, terms: &Terms) -> Result<Self> {
         let columns = keyed.order.columns();
         let wanted = ColumnMask::NONE.with(keyed.bound);
+        let snapshot = terms.snapshot();
         Ok(Self {
             pattern: keyed.pattern,
             position: columns[keyed.bound],
-            scan: terms.snapshot().scan(&keyed.pattern, keyed.order, wanted)?,
+            scan: match &keyed.located {
+                Some(located) => snapshot.scan_located(located, wanted),
+                None => snapshot.scan(&keyed.pattern, keyed.order, wanted)?,
+            },
+            skipped_rows_min: if keyed.rows_of_key > READ_ROWS_MAX {
+                WINDOW_ROWS_MIN
+            } else {
+                SKIPPED_ROWS_MIN
+            },
             window: Batch::new(columns.len() - keyed.bound),
             at: 0,
             fill: WINDOW_ROWS_MIN,
@@ -299,7 +316,7 @@ impl Runs {
             if !self.pass(key) {
                 return Ok(());
             }
-            if start == 0 && self.window.rows() >= SKIPPED_ROWS_MIN {
+            if start == 0 && self.window.rows() >= self.skipped_rows_min {
                 return self.leap_beyond(key, control);
             }
             if !self.refill(control)? {

@@ -13,6 +13,7 @@ use crate::exec::aggregate::count_id;
 use crate::exec::key_counts::{self, KeyedPattern};
 use crate::expr::Expr;
 use quadrille_store::{GraphSelector, Position};
+use std::slice;
 use std::sync::Arc;
 
 impl Planner<'_> {
@@ -182,10 +183,12 @@ fn keyed(patterns: &[CountedPattern], key: VariableId) -> Option<Vec<KeyedPatter
         keyed.push(orders(pattern).iter().find_map(|order| {
             let (_, bound) = pattern.pattern.prefix_in(*order)?;
             let first = *order.columns().get(bound)?;
-            (slot(pattern, first) == Some(key)).then_some(KeyedPattern {
+            (slot(pattern, first) == Some(key)).then(|| KeyedPattern {
                 pattern: pattern.pattern,
                 order: *order,
+                located: pattern.located_in(*order),
                 bound,
+                rows_of_key: pattern.rows as f64 / keys_expected(slice::from_ref(pattern), key),
             })
         })?);
     }
