@@ -11,5 +11,6 @@ mod interrupted;
 mod load;
 mod lubm;
 mod query;
+mod service;
 mod support;
 mod usage;
