@@ -1,5 +1,5 @@
 //! What the fast writers of TSV, CSV, JSON and XML write is, byte for byte, what `sparesults` writes for the same rows; on all
-//! kinds of terms, with unbound cells, with terms that come again after many others.
+//! kinds of terms, with unbound cells, with terms that come again after many others. XML says more of some characters.
 
 mod common;
 
@@ -7,7 +7,9 @@ use common::store;
 use oxrdf::{Term, Variable};
 use quadrille_sparql::{PlannerOptions, Query, QueryOptions, QueryResults, ResultFormat};
 use quadrille_store::Snapshot;
-use sparesults::{QueryResultsFormat, QueryResultsSerializer};
+use sparesults::{
+    QueryResultsFormat, QueryResultsParser, QueryResultsSerializer, SliceQueryResultsParserOutput,
+};
 use std::fmt::Write;
 
 const FORMATS: [(ResultFormat, QueryResultsFormat); 4] = [
@@ -68,10 +70,17 @@ fn theirs(snapshot: &Snapshot, query: &str, format: QueryResultsFormat) -> Strin
     String::from_utf8(out.expect("memory")).expect("UTF-8")
 }
 
+/// Escapes of characters that XML has no way to write.
+const CONTROLS: [&str; 8] = [
+    "\\u0001", "\\u0008", "\\u000B", "\\u000C", "\\u000E", "\\u001F", "\\uFFFE", "\\uFFFF",
+];
+
 /// Literals with everything that a format may have to escape or to abbreviate.
 fn odd_terms() -> String {
     let mut text = String::new();
-    let mut add = |object: &str| writeln!(text, "<e:s> <e:p> {object} .").unwrap();
+    let add = |text: &mut String, object: &str| {
+        writeln!(text, "<e:s> <e:p> {object} .").unwrap();
+    };
     let lexical_forms = [
         "",
         "a",
@@ -86,8 +95,7 @@ fn odd_terms() -> String {
         "日本",
         "🦀",
         "<&>'",
-        "\\u0001\\u001F\\u007F",
-        "\\u0008\\u000C",
+        "\\u007F\\uFFFD",
         "1",
         "01",
         "+1",
@@ -132,8 +140,11 @@ fn odd_terms() -> String {
     ];
     for form in lexical_forms {
         for annotation in annotations {
-            add(&format!("\"{form}\"{annotation}"));
+            add(&mut text, &format!("\"{form}\"{annotation}"));
         }
+    }
+    for control in CONTROLS {
+        writeln!(text, "<e:other> <e:control> \"a{control}\" .").unwrap();
     }
     for other in [
         "<e:iri?a=b&c=d#é>",
@@ -141,7 +152,7 @@ fn odd_terms() -> String {
         "<<( <e:a> <e:b> \"c,d\\\"e\"@en )>>",
         "<<( _:blank <e:b> <<( <e:c> <e:d> \"1\"^^<http://www.w3.org/2001/XMLSchema#integer> )>> )>>",
     ] {
-        add(other);
+        add(&mut text, other);
     }
     text
 }
@@ -170,12 +181,20 @@ fn fast_writers_write_what_sparesults_writes() {
         "SELECT ?nothing WHERE { ?nothing <e:none> ?at_all }",
         "SELECT ?x WHERE { }",
         "SELECT * WHERE { <e:s> <e:p> \"a\" }",
+        "SELECT ?o WHERE { ?s <e:control> ?o }",
         "ASK { ?s <e:p> ?o }",
         "ASK { ?s <e:none> ?o }",
     ];
     for query in queries {
         for (format, their_format) in FORMATS {
-            let expected = theirs(&snapshot, query, their_format);
+            let mut expected = theirs(&snapshot, query, their_format);
+            if format == ResultFormat::Xml {
+                if query.contains("control") {
+                    continue;
+                }
+                // They write these as they are.
+                expected = expected.replace('\r', "&#13;");
+            }
             for batch_rows in [1024, 7] {
                 let found = ours(&snapshot, query, batch_rows, format);
                 assert!(
@@ -187,6 +206,46 @@ fn fast_writers_write_what_sparesults_writes() {
             }
         }
     }
+}
+
+#[test]
+fn xml_has_everything_or_is_an_error() {
+    for control in CONTROLS {
+        for object in [
+            format!("\"a{control}b\""),
+            format!("<<( <e:a> <e:b> \"{control}\" )>>"),
+        ] {
+            let store = store(&format!("<e:s> <e:p> {object} ."));
+            for batch_rows in [1024, 7] {
+                let results = execute(&store.snapshot(), "SELECT * { ?s ?p ?o }", batch_rows);
+                let error = results
+                    .write(ResultFormat::Xml, &mut Vec::new())
+                    .expect_err(control);
+                let code = &control[2..];
+                assert!(error.to_string().contains(&format!("U+{code}")), "{error}");
+            }
+        }
+    }
+    // What a reader of XML gets is what was stored.
+    let value = "\r\n a\rb\t \n\u{85}\u{2028}\u{fffd}\u{10ffff} \r";
+    let quoted = value.replace('\r', "\\r").replace('\n', "\\n");
+    let store = store(&format!("<e:s> <e:p> \"{quoted}\" ."));
+    let text = ours(
+        &store.snapshot(),
+        "SELECT ?o { ?s ?p ?o }",
+        1024,
+        ResultFormat::Xml,
+    );
+    let parser = QueryResultsParser::from_format(QueryResultsFormat::Xml);
+    let Ok(SliceQueryResultsParserOutput::Solutions(mut rows)) = parser.for_slice(text.as_bytes())
+    else {
+        panic!("no solutions in {text}");
+    };
+    let row = rows.next().expect("a row").expect("well-formed");
+    let Some(Term::Literal(literal)) = row.get("o") else {
+        panic!("no literal in {text}");
+    };
+    assert_eq!(literal.value(), value);
 }
 
 fn first_difference(found: &str, expected: &str) -> String {

@@ -95,6 +95,13 @@ pub trait RowFormat {
     fn separator(&self) -> &'static [u8] {
         b""
     }
+    /// Whether all terms so far could be written.
+    ///
+    /// # Errors
+    /// [`QueryError::Write`] if the format has no form for one of them.
+    fn check(&self) -> Result<()> {
+        Ok(())
+    }
     /// What stands after the rows.
     fn end(&self, out: &mut Vec<u8>);
 }
@@ -202,6 +209,7 @@ impl<F: RowFormat> Collect for Text<F> {
 
     fn add(&mut self, batch: &mut Batch) -> Result<Option<Block>> {
         self.cells.fill(&self.terms, batch, &*self.format)?;
+        self.format.check()?;
         let Block { rows, bytes } = &mut self.block;
         for row in 0..batch.rows() {
             if *rows > 0 || row > 0 {

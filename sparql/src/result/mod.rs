@@ -2,7 +2,7 @@
 //!
 //! TSV, CSV, JSON, XML and N-Triples are written straight from ids ([`cells`]): each term is looked up and put into its final form once
 //! for many rows. What they write is, byte for byte, what the `sparesults` and `oxttl` crates write, and
-//! tests compare the two. The other syntaxes of RDF ([`graph`]) go through `oxrdfio`.
+//! tests compare the two; but for what XML cannot write plainly ([`xml`]). The other syntaxes of RDF ([`graph`]) go through `oxrdfio`.
 
 pub mod cells;
 pub mod csv;

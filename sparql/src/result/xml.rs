@@ -1,14 +1,22 @@
 //! SPARQL Query Results XML, with the terms of SPARQL 1.2.
+//!
+//! A carriage return is written as a character reference, since readers of XML turn a plain one into a line feed (XML 1.0, section
+//! 2.11). What XML has no way to write (section 2.2: most control characters) ends the result with an error.
 
 use super::cells::{RowFormat, Shown, direction_name};
+use crate::error::{QueryError, Result};
 use oxrdf::Variable;
 use quadrille_store::snapshot::terms::{Annotation, blank_label};
+use std::io;
+use std::sync::OnceLock;
 
 /// Writes XML.
 #[derive(Default)]
 pub struct Xml {
     /// The start tag of a binding for each variable.
     tags: Vec<Vec<u8>>,
+    /// The first character that XML cannot write.
+    unwritable: OnceLock<char>,
 }
 
 impl RowFormat for Xml {
@@ -29,7 +37,23 @@ impl RowFormat for Xml {
     }
 
     fn term(&self, term: Shown<'_>, out: &mut Vec<u8>) {
+        if let Some(character) = unwritable(term) {
+            self.unwritable.get_or_init(|| character);
+        }
         write_term(term, out);
+    }
+
+    fn check(&self) -> Result<()> {
+        let Some(character) = self.unwritable.get() else {
+            return Ok(());
+        };
+        Err(QueryError::Write(io::Error::new(
+            io::ErrorKind::InvalidData,
+            format!(
+                "a term has the character U+{:04X}, which XML cannot write: choose another format",
+                u32::from(*character)
+            ),
+        )))
     }
 
     fn row<'a>(&self, cells: impl Iterator<Item = Option<&'a [u8]>>, out: &mut Vec<u8>) {
@@ -135,7 +159,7 @@ fn write_escaped(text: &str, out: &mut Vec<u8>) {
     let mut rest = text.as_bytes();
     while let Some(at) = rest
         .iter()
-        .position(|byte| matches!(byte, b'<' | b'>' | b'&' | b'\'' | b'"'))
+        .position(|byte| matches!(byte, b'<' | b'>' | b'&' | b'\'' | b'"' | b'\r'))
     {
         out.extend_from_slice(&rest[..at]);
         out.extend_from_slice(match rest[at] {
@@ -143,9 +167,27 @@ fn write_escaped(text: &str, out: &mut Vec<u8>) {
             b'>' => b"&gt;",
             b'&' => b"&amp;",
             b'\'' => b"&apos;",
-            _ => b"&quot;",
+            b'"' => b"&quot;",
+            _ => b"&#13;",
         });
         rest = &rest[at + 1..];
     }
     out.extend_from_slice(rest);
+}
+
+/// The first character of a term's text that XML has no way to write. (IRIs and tags have none.)
+fn unwritable(term: Shown<'_>) -> Option<char> {
+    /// Whether a byte is one, or begins a character that may be one.
+    fn is_suspect(byte: u8) -> bool {
+        matches!(byte, ..b'\t' | 0x0b | 0x0c | 0x0e..b' ' | 0xef)
+    }
+    match term {
+        Shown::Literal { lexical, .. } if lexical.bytes().any(is_suspect) => {
+            lexical.chars().find(|character| {
+                matches!(character, ..'\t' | '\u{b}' | '\u{c}' | '\u{e}'..' ' | '\u{fffe}' | '\u{ffff}')
+            })
+        }
+        Shown::Triple(triple) => Shown::parts(triple).into_iter().find_map(unwritable),
+        _ => None,
+    }
 }
