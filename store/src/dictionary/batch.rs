@@ -58,11 +58,9 @@ impl<'a> Position<'a> {
             && at.term <= place
             && place < at.placed.end_of_group(at.term)
         {
-            while at.term < place {
-                walk.step(&mut self.buffer)
-                    .map_err(|malformed| dictionary.malformed(at.placed.offset, malformed))?;
-                at.term += 1;
-            }
+            walk.advance(place - at.term, &mut self.buffer)
+                .map_err(|malformed| dictionary.malformed(at.placed.offset, malformed))?;
+            at.term = place;
             return Ok(());
         }
         self.jump(dictionary, section, place)

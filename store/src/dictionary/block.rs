@@ -311,9 +311,7 @@ impl<'a> Block<'a> {
     /// Goes to the term at a place in a block that has several; the buffer as for [`Walk::step`].
     pub fn walk_to(&self, place: usize, buffer: &mut [u8]) -> Result<Walk<'a>, Malformed> {
         let mut walk = self.group(place / GROUP_TERMS)?.walk(buffer)?;
-        for _ in 0..place % GROUP_TERMS {
-            walk.step(buffer)?;
-        }
+        walk.advance((place % GROUP_TERMS) as u64, buffer)?;
         Ok(walk)
     }
 }

@@ -51,9 +51,7 @@ impl<'a> Group<'a> {
     /// Writes the first term without its tail into a buffer and goes on from there.
     pub fn walk(&self, buffer: &mut [u8]) -> Result<Walk<'a>, Malformed> {
         let length = self.prefix.len() + self.suffix.len();
-        let stem = buffer
-            .get_mut(..length)
-            .ok_or(Malformed("a term that is longer than the longest"))?;
+        let stem = buffer.get_mut(..length).ok_or(TOO_LONG)?;
         let (prefix, suffix) = stem.split_at_mut(self.prefix.len());
         prefix.copy_from_slice(self.prefix);
         suffix.copy_from_slice(self.suffix);
@@ -107,6 +105,20 @@ pub struct Walk<'a> {
     length: usize,
 }
 
+/// What makes a term of the one before it.
+struct Entry<'a> {
+    /// Bytes that are kept.
+    shared: usize,
+    /// Bytes that are added: `rest` begins with them.
+    add: usize,
+    /// Whether, instead, the byte behind the kept ones is kept and incremented.
+    increment: bool,
+    rest: &'a [u8],
+}
+
+const ENDS_WITHIN_TERM: Malformed = Malformed("a block ends within a term");
+const TOO_LONG: Malformed = Malformed("a term that is longer than the longest");
+
 impl<'a> Walk<'a> {
     /// Goes on to the next term. The caller knows how many there are.
     ///
@@ -114,6 +126,47 @@ impl<'a> Walk<'a> {
     /// as blocks of that size, which takes a quarter of the time.
     #[inline]
     pub fn step(&mut self, buffer: &mut [u8]) -> Result<(), Malformed> {
+        let entry = self.entry()?;
+        if entry.increment {
+            increment(buffer, entry.shared)?;
+        } else {
+            copy_short(entry.rest, entry.add, buffer, entry.shared)?;
+        }
+        self.pass(&entry)
+    }
+
+    /// Goes on by several terms, as so many [`Walk::step`]s do. Long additions are copied only as far as the terms
+    /// behind them keep them: of long texts that is little.
+    #[inline]
+    pub fn advance(&mut self, terms: u64, buffer: &mut [u8]) -> Result<(), Malformed> {
+        // What was added last and is long: where it belongs, and as much of it as is kept so far.
+        let (mut at, mut kept): (usize, &[u8]) = (0, &[]);
+        for _ in 0..terms {
+            let entry = self.entry()?;
+            if !kept.is_empty() {
+                let still = (entry.shared + usize::from(entry.increment)).saturating_sub(at);
+                kept = &kept[..kept.len().min(still)];
+                if entry.increment || entry.add > SLACK_BYTES {
+                    copy(kept, buffer, at)?;
+                    kept = &[];
+                }
+            }
+            if entry.increment {
+                increment(buffer, entry.shared)?;
+            } else if entry.add > SLACK_BYTES {
+                at = entry.shared;
+                kept = entry.rest.get(..entry.add).ok_or(ENDS_WITHIN_TERM)?;
+            } else {
+                copy_short(entry.rest, entry.add, buffer, entry.shared)?;
+            }
+            self.pass(&entry)?;
+        }
+        copy(kept, buffer, at)
+    }
+
+    /// The next entry.
+    #[inline]
+    fn entry(&self) -> Result<Entry<'a>, Malformed> {
         let (&header, mut rest) = self
             .rest
             .split_first()
@@ -129,15 +182,19 @@ impl<'a> Walk<'a> {
             .length
             .checked_sub(cut)
             .ok_or(Malformed("more bytes cut than there are"))?;
-        if increment {
-            let byte = &mut buffer[shared];
-            *byte = byte.wrapping_add(1);
-            self.length = shared + 1;
-        } else {
-            copy_short(rest, add, buffer, shared)?;
-            rest = &rest[add..];
-            self.length = shared + add;
-        }
+        Ok(Entry {
+            shared,
+            add,
+            increment,
+            rest,
+        })
+    }
+
+    /// Goes beyond an entry whose bytes are in the buffer.
+    #[inline]
+    fn pass(&mut self, entry: &Entry<'a>) -> Result<(), Malformed> {
+        self.length = entry.shared + if entry.increment { 1 } else { entry.add };
+        let mut rest = &entry.rest[entry.add..];
         if self.annotated {
             let mut at = 0;
             self.annotation = read_annotation(rest, &mut at)?;
@@ -153,7 +210,7 @@ impl<'a> Walk<'a> {
         copy_short(self.tail, self.tail_length, buffer, self.length)?;
         let lexical = buffer
             .get(..self.length + self.tail_length)
-            .ok_or(Malformed("a term that is longer than the longest"))?;
+            .ok_or(TOO_LONG)?;
         Ok(TermBytes {
             lexical,
             annotation: self.annotation,
@@ -176,12 +233,22 @@ fn copy_short(from: &[u8], length: usize, to: &mut [u8], at: usize) -> Result<()
         to.copy_from_slice(from);
         return Ok(());
     }
-    let from = from
-        .get(..length)
-        .ok_or(Malformed("a block ends within a term"))?;
-    to.get_mut(at..at + length)
-        .ok_or(Malformed("a term that is longer than the longest"))?
+    copy(from.get(..length).ok_or(ENDS_WITHIN_TERM)?, to, at)
+}
+
+#[inline]
+fn copy(from: &[u8], to: &mut [u8], at: usize) -> Result<(), Malformed> {
+    to.get_mut(at..at + from.len())
+        .ok_or(TOO_LONG)?
         .copy_from_slice(from);
+    Ok(())
+}
+
+/// Counts a byte up.
+#[inline]
+fn increment(buffer: &mut [u8], at: usize) -> Result<(), Malformed> {
+    let byte = buffer.get_mut(at).ok_or(TOO_LONG)?;
+    *byte = byte.wrapping_add(1);
     Ok(())
 }
 
@@ -225,9 +292,7 @@ pub(super) fn read_length(bytes: &[u8], at: &mut usize) -> Result<usize, Malform
 #[inline]
 pub(super) fn read_bytes<'a>(bytes: &'a [u8], at: &mut usize) -> Result<&'a [u8], Malformed> {
     let length = read_length(bytes, at)?;
-    let found = bytes
-        .get(*at..*at + length)
-        .ok_or(Malformed("a block ends within a term"))?;
+    let found = bytes.get(*at..*at + length).ok_or(ENDS_WITHIN_TERM)?;
     *at += length;
     Ok(found)
 }
