@@ -30,7 +30,7 @@ use quadrille_store::{Snapshot, TermId};
 use sparesults::QuerySolution;
 use spargebra::SparqlParser;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// Rows of a batch, unless [`QueryOptions::batch_rows`] says otherwise.
@@ -169,13 +169,20 @@ pub struct QueryOptions {
     pub rows: Option<u64>,
 }
 
+/// As many threads as the process had cores for when it first needed to know: asking reads files of the control group, which takes
+/// longer than a small query does.
+fn default_threads() -> usize {
+    static FOUND: OnceLock<usize> = OnceLock::new();
+    *FOUND.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
+}
+
 impl Default for QueryOptions {
     fn default() -> Self {
         Self {
             cancellation: None,
             timeout: None,
             batch_rows: BATCH_ROWS,
-            threads: std::thread::available_parallelism().map_or(1, usize::from),
+            threads: default_threads(),
             planner: PlannerOptions::default(),
             memory: None,
             substitutions: Vec::new(),
