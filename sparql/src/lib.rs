@@ -32,6 +32,7 @@ pub mod exec;
 pub mod expr;
 pub mod extensions;
 pub mod nesting;
+pub mod plain;
 pub mod plan;
 pub mod prologue;
 pub mod query;

@@ -13,6 +13,7 @@ use crate::exec::spill::scratch::Scratch;
 use crate::exec::terms::Terms;
 use crate::extensions::Extensions;
 use crate::nesting::{self, Depth};
+use crate::plain;
 use crate::plan::PlannerOptions;
 use crate::plan::build::Execution;
 use crate::plan::explain::explain;
@@ -61,6 +62,11 @@ impl Query {
         base: Option<&str>,
         extensions: &Extensions,
     ) -> Result<PreparedQuery> {
+        if base.is_none()
+            && let Some(query) = plain::parse(text)
+        {
+            return Self::prepare_owned(query, extensions, Prologue::new(text, base));
+        }
         match nesting::check(text)? {
             Depth::Shallow => Self::parse_here(text, base, extensions),
             Depth::Deep => std::thread::scope(|scope| {

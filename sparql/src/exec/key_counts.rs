@@ -43,7 +43,7 @@ pub struct KeyedPattern {
     /// An order whose first column after the pattern's bound ones is the key.
     pub order: Order,
     /// Where the pattern's rows are in that order, if that is known.
-    pub located: Option<Located>,
+    pub located: Option<Arc<Located>>,
     /// How many of the order's columns are bound.
     pub bound: usize,
     /// How many rows a key is expected to have.

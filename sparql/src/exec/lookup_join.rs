@@ -37,7 +37,7 @@ pub struct Lookup {
     /// The order whose columns after that prefix begin with the keys.
     pub order: Order,
     /// Where the pattern's rows are in that order, if that is known.
-    pub located: Option<Located>,
+    pub located: Option<Arc<Located>>,
     /// The order's columns that anybody wants.
     pub wanted: ColumnMask,
     /// How many columns the scan gives.

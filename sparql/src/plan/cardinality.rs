@@ -29,7 +29,7 @@ pub struct CountedPattern {
     /// With the ids of its constants.
     pub pattern: Pattern,
     /// Where its rows are, in one order, if that is known.
-    pub located: Option<Located>,
+    pub located: Option<Arc<Located>>,
     /// Its variables by place.
     pub slots: [Option<VariableId>; 4],
     /// How many quads match it: exactly, but at most where graphs are merged (then 0 is exact, too).
@@ -42,7 +42,7 @@ pub struct CountedPattern {
 
 impl CountedPattern {
     /// Where its rows are in an order, if that is known.
-    pub fn located_in(&self, order: Order) -> Option<Located> {
+    pub fn located_in(&self, order: Order) -> Option<Arc<Located>> {
         self.located
             .as_ref()
             .filter(|located| located.order() == order)

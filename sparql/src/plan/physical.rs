@@ -344,7 +344,7 @@ pub struct ScanNode {
     /// The order that is read.
     pub order: Order,
     /// Where the pattern's rows are in it, if that is known.
-    pub located: Option<Located>,
+    pub located: Option<Arc<Located>>,
     /// The order's columns that somebody needs.
     pub wanted: ColumnMask,
     /// How many columns the scan has.

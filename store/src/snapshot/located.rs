@@ -20,7 +20,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// Where a pattern's rows lie in one order of a snapshot: found once, to be counted and then read
-/// ([`Snapshot::locate`]). Cheap to clone.
+/// ([`Snapshot::locate`]).
 #[derive(Clone, Debug)]
 pub struct Located {
     order: Order,
@@ -28,7 +28,7 @@ pub struct Located {
     /// How many values the prefix has.
     length: usize,
     /// Oldest layer first; none is empty.
-    extents: Arc<[Extent]>,
+    extents: Vec<Extent>,
 }
 
 impl Located {
@@ -178,11 +178,11 @@ impl Snapshot {
 
     /// Finds a pattern's rows in the order that [`best_order`] says; `None` where it is not stored like this: graphs are
     /// merged, or left out.
-    pub fn locate(&self, pattern: &Pattern) -> Result<Option<Located>> {
+    pub fn locate(&self, pattern: &Pattern) -> Result<Option<Arc<Located>>> {
         if self.dataset.is_some() {
             return Ok(None);
         }
-        self.locate_stored(pattern).map(Some)
+        Ok(Some(Arc::new(self.locate_stored(pattern)?)))
     }
 
     pub(super) fn locate_stored(&self, pattern: &Pattern) -> Result<Located> {
@@ -214,7 +214,7 @@ impl Snapshot {
             order,
             prefix: ids,
             length: prefix.len(),
-            extents: extents.into(),
+            extents,
         })
     }
 
@@ -228,7 +228,7 @@ impl Snapshot {
 
     pub(super) fn counts_located(&self, located: &Located) -> Result<[u64; 2]> {
         let (mut inserted, mut deleted) = ([0_u64; 2], [0_u64; 2]);
-        for extent in &*located.extents {
+        for extent in &located.extents {
             let set = usize::from(self.state.layers[extent.layer].is_inferred());
             let sums = if extent.tombstones {
                 &mut deleted
