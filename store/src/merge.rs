@@ -18,6 +18,7 @@ use crate::id::TermId;
 use crate::index::{COLUMNS_MAX, ColumnMask, Columns, Cursor};
 use crate::run::gallop;
 use std::cmp::Ordering;
+use std::collections::VecDeque;
 
 /// Rows that a source is asked for at first; doubled at each fill up to [`SOURCE_ROWS_MAX`], so
 /// that a merge that is left after a few rows has not decoded many.
@@ -37,6 +38,8 @@ enum Inner {
     OneRow,
     One(Box<dyn Cursor>),
     Merge(Box<Merge>),
+    /// One after the other; the rows of each are before those of the next.
+    Chain(VecDeque<Scan>),
 }
 
 impl Scan {
@@ -51,6 +54,17 @@ impl Scan {
     pub(crate) fn one(cursor: Box<dyn Cursor>) -> Self {
         Self {
             inner: Inner::One(cursor),
+        }
+    }
+
+    /// The rows of some scans one after the other, which must be sorted so.
+    pub(crate) fn chain(mut scans: Vec<Self>) -> Self {
+        match scans.len() {
+            0 => Self::empty(),
+            1 => scans.remove(0),
+            _ => Self {
+                inner: Inner::Chain(scans.into()),
+            },
         }
     }
 
@@ -108,6 +122,18 @@ impl Scan {
             }
             Inner::One(cursor) => cursor.fill(out, max),
             Inner::Merge(merge) => merge.fill(out, max),
+            Inner::Chain(scans) => {
+                let mut filled = 0;
+                while filled < max
+                    && let Some(scan) = scans.front_mut()
+                {
+                    match scan.fill(out, max - filled)? {
+                        0 => drop(scans.pop_front()),
+                        rows => filled += rows,
+                    }
+                }
+                Ok(filled)
+            }
         }
     }
 
@@ -118,6 +144,7 @@ impl Scan {
             Inner::Empty | Inner::OneRow => Ok(()),
             Inner::One(cursor) => cursor.seek(key),
             Inner::Merge(merge) => merge.seek(key),
+            Inner::Chain(scans) => scans.iter_mut().try_for_each(|scan| scan.seek(key)),
         }
     }
 }
@@ -139,6 +166,7 @@ impl std::fmt::Debug for Scan {
             Inner::OneRow => f.write_str("Scan(one row)"),
             Inner::One(_) => f.write_str("Scan(one layer)"),
             Inner::Merge(merge) => write!(f, "Scan({} sources)", merge.sources.len()),
+            Inner::Chain(scans) => f.debug_list().entries(scans).finish(),
         }
     }
 }

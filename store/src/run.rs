@@ -13,7 +13,7 @@ use crate::id::TermId;
 use crate::index::{ColumnMask, Columns, Cursor};
 use crate::quad::{Order, Quad};
 use std::cmp::Ordering;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::sync::{Arc, OnceLock};
 
 /// An immutable sorted set of inserted quads, and one of deleted quads.
@@ -52,6 +52,22 @@ impl Run {
     pub fn row_range(&self, order: Order, tombstones: bool, prefix: &[TermId]) -> Range<u64> {
         let rows = self.side(tombstones).order(order).range(prefix);
         rows.start as u64..rows.end as u64
+    }
+
+    /// Of some rows of an order that have one prefix, those whose column behind the prefix has an id in a range.
+    pub fn row_range_within(
+        &self,
+        order: Order,
+        tombstones: bool,
+        prefix_length: usize,
+        ids: &RangeInclusive<TermId>,
+        rows: &Range<u64>,
+    ) -> Range<u64> {
+        let sorted = self.side(tombstones).order(order);
+        let values = &sorted.columns[prefix_length][rows.start as usize..rows.end as usize];
+        let start = values.partition_point(|id| id < ids.start());
+        let end = values.partition_point(|id| id <= ids.end()).max(start);
+        rows.start + start as u64..rows.start + end as u64
     }
 
     /// A cursor over some of the rows that [`Run::row_range`] gave for a prefix of `prefix_length`.

@@ -39,7 +39,6 @@ use crate::statistics::Statistics;
 use crate::triple_table::TripleTable;
 use dataset::{Dataset, Graphs};
 pub use located::Located;
-use located::scan_of;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -277,43 +276,7 @@ impl Snapshot {
         if width == 0 || self.dataset.is_some() {
             return Ok(vec![self.scan(pattern, order, wanted)?]);
         }
-        let located = self.located(order, prefix)?;
-        let mut sources = self.sources(&located, ColumnMask::ALL);
-        let Some(largest) = sources.iter().max_by_key(|source| source.length()) else {
-            return Ok(Vec::new());
-        };
-        // The largest source is cut by number of rows, the others where its first row behind a cut
-        // belongs.
-        let mut starts: Vec<Vec<u64>> =
-            vec![sources.iter().map(|source| source.rows().start).collect()];
-        let mut row = Columns::default();
-        for cut in largest.cuts(prefix, parts)? {
-            let mut head = largest.part(prefix, cut..cut + 1, ColumnMask::ALL);
-            head.cursor_mut().fill(&mut row, 1)?;
-        }
-        for index in 0..row.len() {
-            let key: Vec<TermId> = row.columns[..width]
-                .iter()
-                .map(|column| column[index])
-                .collect();
-            let mut start = Vec::with_capacity(sources.len());
-            for source in &mut sources {
-                source.cursor_mut().seek(&key)?;
-                start.push(source.rows().start);
-            }
-            starts.push(start);
-        }
-        starts.push(sources.iter().map(|source| source.rows().end).collect());
-        let scans = starts.windows(2).map(|ends| {
-            let parts = sources
-                .iter()
-                .zip(ends[0].iter().zip(&ends[1]))
-                .filter(|(_, (start, end))| start < end)
-                .map(|(source, (start, end))| source.part(prefix, *start..*end, wanted))
-                .collect();
-            scan_of(parts, prefix, width, wanted)
-        });
-        Ok(scans.collect())
+        self.scan_parts_located(&self.located(order, prefix)?, wanted, parts)
     }
 
     /// How many quads match a pattern: exact, and without a scan unless graphs are merged, or inference is stale

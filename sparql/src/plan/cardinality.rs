@@ -8,7 +8,9 @@ use super::logical::{PatternGraph, PatternTerm, QuadPattern, VariableId};
 use super::seed::Seed;
 use crate::error::Result;
 use quadrille_store::statistics::{GraphStatistics, Statistics};
-use quadrille_store::{GraphSelector, Located, Order, Pattern, Position, Snapshot, TermId};
+use quadrille_store::{
+    GraphSelector, Located, Order, Pattern, Position, Snapshot, TermId, best_order,
+};
 use std::sync::Arc;
 
 /// The places of a quad, in the sequence in which slots are kept.
@@ -82,7 +84,8 @@ pub fn count_patterns(
         {
             continue;
         }
-        let located = snapshot.locate(&ids)?;
+        let order = best_order(&ids, None).expect("every pattern has an order");
+        let located = snapshot.locate(&ids, order)?.map(Arc::new);
         let rows = match &located {
             Some(located) => snapshot.count_located(located)?,
             None => snapshot.count_at_most(&ids)?,

@@ -4,7 +4,7 @@ use super::block::Block;
 use super::cursor::OrderCursor;
 use super::directory::{Directory, Row, Trailer};
 use super::search::{KeptWindow, Key, Side};
-use super::{BLOCK_ROWS, COLUMNS_MAX, ColumnMask, MAGIC, VERSION};
+use super::{COLUMNS_MAX, ColumnMask, MAGIC, VERSION};
 use crate::codec::{MINI_BLOCK_ROWS, SLACK_BYTES};
 use crate::error::Result;
 use crate::id::TermId;
@@ -12,7 +12,7 @@ use crate::io::Storage;
 use crate::io::checked::CheckedFile;
 use crate::quad::{Order, Position};
 use std::fmt;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -146,28 +146,36 @@ impl OrderFile {
         ))
     }
 
-    /// Cuts the rows that begin with `prefix` into at most `parts` ranges of about one size, at borders of
-    /// blocks (or of mini-blocks, where there are few rows), for [`OrderFile::cursor_rows`].
-    pub fn split(&self, prefix: &[TermId], parts: usize) -> Result<Vec<Range<u64>>> {
-        let rows = self.row_range(prefix)?;
-        let share = (rows.end - rows.start).div_ceil(parts.max(1) as u64);
-        let unit = if share >= 4 * BLOCK_ROWS as u64 {
-            BLOCK_ROWS as u64
-        } else {
-            MINI_BLOCK_ROWS as u64
+    /// Of some rows that begin with `prefix`, those whose next column has an id in a range.
+    ///
+    /// # Panics
+    /// If the next column is the predicate, or there is none.
+    pub fn row_range_within(
+        &self,
+        prefix: &[TermId],
+        ids: &RangeInclusive<TermId>,
+        rows: Range<u64>,
+    ) -> Result<Range<u64>> {
+        let inner = &*self.inner;
+        assert_ne!(
+            prefix.len(),
+            inner.predicate_column,
+            "predicates are numbered by rank"
+        );
+        let mut window = KeptWindow::of(inner);
+        let mut key = [TermId::UNBOUND; COLUMNS_MAX];
+        key[..prefix.len()].copy_from_slice(prefix);
+        let mut place = |id: TermId, from: u64, side| {
+            key[prefix.len()] = id;
+            let (key, _) = inner.key(&key[..=prefix.len()]);
+            window.find(inner, from..rows.end, &key, side, false)
         };
-        let mut ranges = Vec::new();
-        let mut start = rows.start;
-        while start < rows.end {
-            let end = (start + share).next_multiple_of(unit).min(rows.end);
-            ranges.push(start..end);
-            start = end;
-        }
-        Ok(ranges)
+        let start = place(*ids.start(), rows.start, Side::Lower)?;
+        let end = place(*ids.end(), start, Side::Upper)?;
+        Ok(start..end)
     }
 
-    /// A cursor over some of the rows that begin with `prefix`: a range that [`OrderFile::split`] or
-    /// [`OrderFile::row_range`] gave for the same prefix, or a part of one. (Of rows outside it the cursor
+    /// A cursor over some of the rows that begin with `prefix`: a range that [`OrderFile::row_range`] gave for the same prefix, or a part of one. (Of rows outside it the cursor
     /// yields the columns behind the prefix all the same.)
     ///
     /// # Panics

@@ -7,17 +7,18 @@
 //!  pattern --locate--> extents: (layer, inserts or tombstones, row numbers), oldest layer first, none of them empty
 //!                         |  count: the sum of inserts less that of tombstones
 //!                         |  scan: a cursor over each, merged
+//!                         |  within ranges of ids: shorter extents, a piece for each range, read one after the other
 //! ```
 
 use super::{Layer, Snapshot, best_order};
+use crate::codec::MINI_BLOCK_ROWS;
 use crate::error::{Result, StoreError};
 use crate::id::TermId;
-use crate::index::{COLUMNS_MAX, ColumnMask, Cursor, OrderCursor};
+use crate::index::{BLOCK_ROWS, COLUMNS_MAX, ColumnMask, Columns, Cursor, OrderCursor};
 use crate::merge::{MergeSource, Scan};
-use crate::quad::{Order, Pattern};
+use crate::quad::{Order, Pattern, Position};
 use crate::run::RunCursor;
-use std::ops::Range;
-use std::sync::Arc;
+use std::ops::{Range, RangeInclusive};
 
 /// Where a pattern's rows lie in one order of a snapshot: found once, to be counted and then read
 /// ([`Snapshot::locate`]).
@@ -27,9 +28,12 @@ pub struct Located {
     prefix: [TermId; COLUMNS_MAX],
     /// How many values the prefix has.
     length: usize,
-    /// Oldest layer first; none is empty.
-    extents: Vec<Extent>,
+    /// Pieces of the order, one behind the other and none of them empty: one, unless ids were asked for.
+    pieces: Vec<Piece>,
 }
+
+/// What the layers have of one stretch of an order, oldest layer first; no extent is empty.
+type Piece = Vec<Extent>;
 
 impl Located {
     /// The order.
@@ -37,8 +41,13 @@ impl Located {
         self.order
     }
 
-    pub(super) fn prefix(&self) -> &[TermId] {
+    fn prefix(&self) -> &[TermId] {
         &self.prefix[..self.length]
+    }
+
+    /// How many columns stand behind the prefix.
+    fn width(&self) -> usize {
+        self.order.columns().len() - self.length
     }
 }
 
@@ -59,7 +68,7 @@ impl Extent {
 }
 
 /// An extent that is being read.
-pub(super) struct Source<'a> {
+struct Source<'a> {
     layer: &'a Layer,
     order: Order,
     tombstones: bool,
@@ -99,7 +108,7 @@ impl<'a> Source<'a> {
     }
 
     /// Another cursor, over some rows of the range.
-    pub(super) fn part(&self, prefix: &[TermId], rows: Range<u64>, wanted: ColumnMask) -> Self {
+    fn part(&self, prefix: &[TermId], rows: Range<u64>, wanted: ColumnMask) -> Self {
         Self::open(
             self.layer,
             self.order,
@@ -111,19 +120,19 @@ impl<'a> Source<'a> {
     }
 
     /// The numbers of the rows that are to come.
-    pub(super) fn rows(&self) -> Range<u64> {
+    fn rows(&self) -> Range<u64> {
         match &self.cursor {
             LayerCursor::Segment(cursor) => cursor.row_range(),
             LayerCursor::Run(cursor) => cursor.row_range(),
         }
     }
 
-    pub(super) fn length(&self) -> u64 {
+    fn length(&self) -> u64 {
         let rows = self.rows();
         rows.end - rows.start
     }
 
-    pub(super) fn cursor_mut(&mut self) -> &mut dyn Cursor {
+    fn cursor_mut(&mut self) -> &mut dyn Cursor {
         match &mut self.cursor {
             LayerCursor::Segment(cursor) => cursor,
             LayerCursor::Run(cursor) => cursor,
@@ -136,53 +145,174 @@ impl<'a> Source<'a> {
             LayerCursor::Run(cursor) => Box::new(cursor),
         }
     }
+}
 
-    /// Where the rows can be cut into at most `parts` ranges of about one size: numbers of rows,
-    /// ascending.
-    pub(super) fn cuts(&self, prefix: &[TermId], parts: usize) -> Result<Vec<u64>> {
-        let ranges = match self.layer {
-            Layer::Segment(segment) => {
-                let file = segment
-                    .order(self.order, self.tombstones)
-                    .expect("it was opened");
-                file.split(prefix, parts)?
-            }
-            Layer::Run(_) => {
-                let (rows, length) = (self.rows(), self.length());
-                let share = length.div_ceil(parts.max(1) as u64).max(1);
-                (0..length.div_ceil(share))
-                    .map(|part| rows.start + part * share..rows.end)
-                    .collect()
-            }
-        };
-        Ok(ranges
-            .into_iter()
-            .skip(1)
-            .map(|range| range.start)
-            .collect())
-    }
+/// Where rows can be cut into at most `parts` ranges of about one size: numbers of rows, ascending. Large parts begin where a
+/// block does, small ones where a mini-block does.
+fn cuts(rows: &Range<u64>, parts: usize) -> impl Iterator<Item = u64> {
+    let share = (rows.end - rows.start).div_ceil(parts.max(1) as u64);
+    let unit = if share >= 4 * BLOCK_ROWS as u64 {
+        BLOCK_ROWS
+    } else {
+        MINI_BLOCK_ROWS
+    } as u64;
+    let (mut at, end) = (rows.start, rows.end);
+    std::iter::from_fn(move || {
+        at = (at + share).next_multiple_of(unit);
+        (at < end).then_some(at)
+    })
 }
 
 impl Snapshot {
     /// The rows of a pattern that was located in this snapshot: as [`Snapshot::scan`] gives them in that order, without
     /// searching.
     pub fn scan_located(&self, located: &Located, wanted: ColumnMask) -> Scan {
-        let width = located.order.columns().len() - located.length;
-        scan_of(
-            self.sources(located, wanted),
-            located.prefix(),
-            width,
-            wanted,
-        )
+        let scan = |piece| {
+            let sources = self.sources(located, piece, wanted);
+            scan_of(sources, located.prefix(), located.width(), wanted)
+        };
+        Scan::chain(located.pieces.iter().map(scan).collect())
     }
 
-    /// Finds a pattern's rows in the order that [`best_order`] says; `None` where it is not stored like this: graphs are
-    /// merged, or left out.
-    pub fn locate(&self, pattern: &Pattern) -> Result<Option<Arc<Located>>> {
+    /// Cuts the rows of a located pattern for as many threads, see [`Snapshot::scan_parts`].
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn scan_parts_located(
+        &self,
+        located: &Located,
+        wanted: ColumnMask,
+        parts: usize,
+    ) -> Result<Vec<Scan>> {
+        let length_of = |piece: &Piece| piece.iter().map(Extent::length).sum::<u64>();
+        let all: u64 = located.pieces.iter().map(length_of).sum();
+        let mut scans = Vec::new();
+        for piece in &located.pieces {
+            let share = (parts as u64 * length_of(piece)).div_ceil(all.max(1)) as usize;
+            self.cut(located, piece, wanted, share, &mut scans)?;
+        }
+        Ok(scans)
+    }
+
+    /// Cuts a piece into at most `parts` scans.
+    fn cut(
+        &self,
+        located: &Located,
+        piece: &Piece,
+        wanted: ColumnMask,
+        parts: usize,
+        scans: &mut Vec<Scan>,
+    ) -> Result<()> {
+        let (prefix, width) = (located.prefix(), located.width());
+        let mut sources = self.sources(located, piece, ColumnMask::ALL);
+        let Some(largest) = sources.iter().max_by_key(|source| source.length()) else {
+            return Ok(());
+        };
+        // The largest source is cut by number of rows, the others where its first row behind a cut
+        // belongs.
+        let mut starts: Vec<Vec<u64>> =
+            vec![sources.iter().map(|source| source.rows().start).collect()];
+        let mut row = Columns::default();
+        for cut in cuts(&largest.rows(), parts) {
+            let mut head = largest.part(prefix, cut..cut + 1, ColumnMask::ALL);
+            head.cursor_mut().fill(&mut row, 1)?;
+        }
+        for index in 0..row.len() {
+            let key: Vec<TermId> = row.columns[..width]
+                .iter()
+                .map(|column| column[index])
+                .collect();
+            let mut start = Vec::with_capacity(sources.len());
+            for source in &mut sources {
+                source.cursor_mut().seek(&key)?;
+                start.push(source.rows().start);
+            }
+            starts.push(start);
+        }
+        starts.push(sources.iter().map(|source| source.rows().end).collect());
+        scans.extend(starts.windows(2).map(|ends| {
+            let parts = sources
+                .iter()
+                .zip(ends[0].iter().zip(&ends[1]))
+                .filter(|(_, (start, end))| start < end)
+                .map(|(source, (start, end))| source.part(prefix, *start..*end, wanted))
+                .collect();
+            scan_of(parts, prefix, width, wanted)
+        }));
+        Ok(())
+    }
+
+    /// Of a located pattern's rows those whose next column has an id in one of these ranges, which are ascending and do not
+    /// overlap.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    ///
+    /// # Panics
+    /// If the order's next column is the predicate, or there is none.
+    pub fn located_within(
+        &self,
+        located: &Located,
+        ranges: &[RangeInclusive<TermId>],
+    ) -> Result<Located> {
+        let (order, prefix) = (located.order, located.prefix());
+        assert_ne!(
+            order.columns()[prefix.len()],
+            Position::Predicate,
+            "predicates are not numbered by their ids"
+        );
+        let mut pieces = Vec::new();
+        for range in ranges {
+            for piece in &located.pieces {
+                let mut within = Vec::with_capacity(piece.len());
+                for extent in piece {
+                    let layer = &self.state.layers[extent.layer];
+                    let rows = match layer {
+                        Layer::Segment(segment) => segment
+                            .order(order, extent.tombstones)
+                            .expect("it has rows")
+                            .row_range_within(prefix, range, extent.rows.clone())?,
+                        Layer::Run(run) => run.row_range_within(
+                            order,
+                            extent.tombstones,
+                            prefix.len(),
+                            range,
+                            &extent.rows,
+                        ),
+                    };
+                    if !rows.is_empty() {
+                        within.push(Extent {
+                            rows,
+                            ..extent.clone()
+                        });
+                    }
+                }
+                if !within.is_empty() {
+                    pieces.push(within);
+                }
+            }
+        }
+        Ok(Located {
+            pieces,
+            ..located.clone()
+        })
+    }
+
+    /// Finds a pattern's rows in an order; `None` where they are not stored like this: graphs are merged, or left out.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    ///
+    /// # Panics
+    /// If the pattern's bound positions are not a prefix of the order.
+    pub fn locate(&self, pattern: &Pattern, order: Order) -> Result<Option<Located>> {
         if self.dataset.is_some() {
             return Ok(None);
         }
-        Ok(Some(Arc::new(self.locate_stored(pattern)?)))
+        let (prefix, length) = pattern
+            .prefix_in(order)
+            .expect("the bound positions are a prefix of the order");
+        self.located(order, &prefix[..length]).map(Some)
     }
 
     pub(super) fn locate_stored(&self, pattern: &Pattern) -> Result<Located> {
@@ -214,7 +344,11 @@ impl Snapshot {
             order,
             prefix: ids,
             length: prefix.len(),
-            extents,
+            pieces: if extents.is_empty() {
+                Vec::new()
+            } else {
+                vec![extents]
+            },
         })
     }
 
@@ -228,7 +362,7 @@ impl Snapshot {
 
     pub(super) fn counts_located(&self, located: &Located) -> Result<[u64; 2]> {
         let (mut inserted, mut deleted) = ([0_u64; 2], [0_u64; 2]);
-        for extent in &located.extents {
+        for extent in located.pieces.iter().flatten() {
             let set = usize::from(self.state.layers[extent.layer].is_inferred());
             let sums = if extent.tombstones {
                 &mut deleted
@@ -252,7 +386,7 @@ impl Snapshot {
     }
 
     /// Cursors over what the layers have in a range, oldest layer first.
-    pub(super) fn sources(&self, located: &Located, wanted: ColumnMask) -> Vec<Source<'_>> {
+    fn sources(&self, located: &Located, piece: &Piece, wanted: ColumnMask) -> Vec<Source<'_>> {
         let source = |extent: &Extent| {
             Source::open(
                 &self.state.layers[extent.layer],
@@ -263,13 +397,13 @@ impl Snapshot {
                 wanted,
             )
         };
-        located.extents.iter().map(source).collect()
+        piece.iter().map(source).collect()
     }
 }
 
 /// The scan of sources whose cursors have the wanted columns. A merge needs all columns, so it
 /// opens them anew.
-pub(super) fn scan_of(
+fn scan_of(
     mut sources: Vec<Source<'_>>,
     prefix: &[TermId],
     width: usize,
