@@ -187,8 +187,8 @@ fn conditions_go_below_an_optional_and_a_limit_into_a_sort() {
   Project ?n  ~3 rows
     Sort by DESC(?t), first 3  ~3 rows
       LeftHashJoin on ?x  ~5000 rows
-        Filter (?n > \"4\")  ~5000 rows, sorted by ?n ?x
-          Scan pos { ?x <e:name> ?n }  ~5000 rows, sorted by ?n ?x
+        Filter (?n > \"4\")  ~1665 rows, sorted by ?n ?x
+          Scan pos in ranges { ?x <e:name> ?n }  ~1665 rows, sorted by ?n ?x
         Scan pso { ?x <e:town> ?t }  ~5000 rows, sorted by ?x ?t
 "
     );

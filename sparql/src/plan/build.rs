@@ -269,12 +269,11 @@ impl Node {
                 threads,
                 parts,
             } => {
-                let parts = execution.terms.snapshot().scan_parts(
-                    &scan.pattern,
-                    scan.order,
-                    scan.wanted,
-                    *parts,
-                )?;
+                let snapshot = execution.terms.snapshot();
+                let parts = match &scan.located {
+                    Some(located) => snapshot.scan_parts_located(located, scan.wanted, *parts)?,
+                    None => snapshot.scan_parts(&scan.pattern, scan.order, scan.wanted, *parts)?,
+                };
                 boxed(|| Ok(Gather::new(pipeline(input, parts, *threads, execution))))
             }
             Operation::Scan(scan) => boxed(|| {

@@ -34,9 +34,10 @@ impl Explainer<'_> {
             Operation::Unit => ("Unit".to_owned(), vec![]),
             Operation::Scan(scan) => (
                 format!(
-                    "{}Scan {} {}",
+                    "{}Scan {}{} {}",
                     if scan.is_divided { "Divided" } else { "" },
                     scan.order.name(),
+                    if scan.is_narrowed { " in ranges" } else { "" },
                     self.pattern(&scan.source)
                 ),
                 vec![],

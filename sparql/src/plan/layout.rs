@@ -242,6 +242,7 @@ impl Layout<'_> {
                 width: columns.variables.len(),
                 outputs,
                 equal: columns.equal,
+                is_narrowed: false,
                 is_divided: false,
             }),
         };

@@ -25,6 +25,7 @@ mod operators;
 pub mod parallel;
 mod path;
 pub mod physical;
+mod ranges;
 pub mod seed;
 pub mod service;
 pub mod template;
@@ -51,6 +52,8 @@ pub struct PlannerOptions {
     pub index_counts: bool,
     /// Joins with a UNION branch by branch.
     pub union_distribution: bool,
+    /// Scans of those ids alone for which a condition can be true.
+    pub id_ranges: bool,
     /// Join the patterns in this order (numbers of the query's patterns; those that are missing come last).
     pub forced_order: Option<Vec<usize>>,
 }
@@ -64,6 +67,7 @@ impl Default for PlannerOptions {
             parallel_rows: PARALLEL_ROWS,
             index_counts: true,
             union_distribution: true,
+            id_ranges: true,
             forced_order: None,
         }
     }

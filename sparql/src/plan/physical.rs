@@ -12,6 +12,7 @@ use super::logical::{
     Aggregate, Conjunction, Group, Logical, Mark, OrderKey, PathPattern, QuadPattern,
     TripleTermPattern, VariableId,
 };
+use super::ranges::narrow;
 use super::seed::Seed;
 use super::service::ServiceCall;
 use crate::error::Result;
@@ -353,6 +354,8 @@ pub struct ScanNode {
     pub outputs: Vec<usize>,
     /// Pairs of the scan's columns that must be the same.
     pub equal: Vec<(usize, usize)>,
+    /// Whether these are only rows whose terms lie in ranges of ids.
+    pub is_narrowed: bool,
     /// Whether a [`Operation::Gather`] above has it read part by part.
     pub is_divided: bool,
 }
@@ -533,13 +536,16 @@ impl Planner<'_> {
             feed: &[],
         };
         let (conditions, seeded) = self.split_seeded(&conjunction.filters);
-        let node = if seeded.is_empty() {
+        let mut node = if seeded.is_empty() {
             layout.root(wanted.variables, &conditions)
         } else {
             let mut needed = wanted.variables.to_vec();
             add_variables_of(&mut needed, &seeded);
             layout.root(&needed, &conditions)
         };
+        if self.options.id_ranges && !conditions.is_empty() {
+            narrow(&mut node, snapshot)?;
+        }
         let node = self.attached_to_conjunction(node, conjunction, wanted.variables);
         Ok((self.filtered(node, &seeded), joins.ways[joins.root].cost))
     }

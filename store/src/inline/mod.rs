@@ -34,7 +34,7 @@ mod temporal;
 mod tests;
 
 use crate::id::{Kind, TermId};
-pub use temporal::{Calendar, calendar_of_date, calendar_of_date_time, first_at_instant};
+pub use temporal::{Calendar, calendar_of_date, calendar_of_date_time, same_instant};
 
 /// The namespace of the XML Schema datatypes.
 pub const XSD: &str = "http://www.w3.org/2001/XMLSchema#";

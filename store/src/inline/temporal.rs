@@ -6,7 +6,8 @@
 //! `-00:00`.
 
 use super::{InlineValue, push_ascii};
-use crate::id::{Kind, PAYLOAD_MAX, TermId};
+use crate::id::{Kind, TermId};
+use std::ops::RangeInclusive;
 
 const ZONE_BITS: u32 = 7;
 const FRACTION_BITS: u32 = 2;
@@ -358,28 +359,15 @@ pub fn calendar_of_date_time(id: TermId) -> Option<Calendar> {
     Some(Calendar::of(local))
 }
 
-/// The least id that a date or dateTime of this kind can have whose instant (start, for a date) is at or
-/// after `milliseconds` since 1970-01-01T00:00:00, UTC for a kind with zones and local otherwise: an end
-/// for range scans. If nothing is so late, an id above all of the kind's literals.
-///
-/// # Panics
-/// If the kind is not one of the four temporal value kinds.
-pub fn first_at_instant(kind: Kind, milliseconds: i64) -> TermId {
-    let since_first = milliseconds
-        .saturating_add(
-            (DAYS_TO_UNIX_EPOCH * MINUTES_OF_DAY + BIAS_MINUTES) * MILLISECONDS_OF_MINUTE,
-        )
-        .max(0);
-    let (instant, shift) = match kind {
-        Kind::DateTime | Kind::DateTimeZoned => (since_first, FRACTION_BITS + ZONE_BITS),
-        Kind::Date | Kind::DateZoned => {
-            // Rounded up: a day that begins within this minute but before the instant is not at or after it.
-            let minutes = since_first / MILLISECONDS_OF_MINUTE
-                + i64::from(since_first % MILLISECONDS_OF_MINUTE != 0);
-            (minutes, ZONE_BITS)
-        }
-        _ => panic!("{kind:?} is not temporal"),
+/// The ids of dates or dateTimes of one kind that have the same instant (start, for a date), whatever their zone and their
+/// digits; `None` for ids of other kinds. Within a kind those that are earlier have smaller ids, those that are later larger ones.
+pub fn same_instant(id: TermId) -> Option<RangeInclusive<TermId>> {
+    let shift = match id.kind()? {
+        Kind::DateTime | Kind::DateTimeZoned => FRACTION_BITS + ZONE_BITS,
+        Kind::Date | Kind::DateZoned => ZONE_BITS,
+        _ => return None,
     };
-    let largest = PAYLOAD_MAX >> shift;
-    TermId::new(kind, (instant as u64).min(largest) << shift)
+    let other_bits = (1 << shift) - 1;
+    let first = id.bits() & !other_bits;
+    Some(TermId::from_bits(first)..=TermId::from_bits(first | other_bits))
 }

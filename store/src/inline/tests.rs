@@ -1,7 +1,7 @@
 //! Tests of the value kinds. The independent oracle for validity and value is `oxsdatatypes`.
 
 use super::{DatatypeClass, InlineValue, XSD, calendar_of_date, calendar_of_date_time, datatype};
-use super::{decode, encode, first_at_instant, from_boolean, from_integer, value, vocabulary_kind};
+use super::{decode, encode, from_boolean, from_integer, value, vocabulary_kind};
 use crate::id::{Kind, PAYLOAD_BITS, PAYLOAD_MAX, TermId};
 use oxsdatatypes as xsd;
 use proptest::prelude::*;
@@ -390,30 +390,42 @@ fn days_follow_one_another() {
 }
 
 #[test]
-fn ends_of_ranges_of_instants() {
-    let id = inlined("2024-05-06T07:08:09.25Z", "dateTime").expect("a dateTime");
-    let Some(InlineValue::DateTime { milliseconds, .. }) = value(id) else {
-        panic!("no dateTime");
-    };
-    assert!(first_at_instant(Kind::DateTimeZoned, milliseconds) <= id);
-    assert!(first_at_instant(Kind::DateTimeZoned, milliseconds + 1) > id);
-    let id = inlined("1970-01-02-05:00", "date").expect("a date");
-    let start = (24 + 5) * 3_600_000;
-    assert!(first_at_instant(Kind::DateZoned, start) <= id);
-    assert!(first_at_instant(Kind::DateZoned, start + 1) > id);
-    for kind in [
-        Kind::Date,
-        Kind::DateZoned,
-        Kind::DateTime,
-        Kind::DateTimeZoned,
+fn ends_of_ranges() {
+    let of = |form, datatype| inlined(form, datatype).expect("inlined");
+    for (earlier, same, later, datatype) in [
+        (
+            "2024-05-06T07:08:09.249Z",
+            ["2024-05-06T07:08:09.25Z", "2024-05-06T09:08:09.250+02:00"],
+            "2024-05-06T07:08:09.251Z",
+            "dateTime",
+        ),
+        (
+            "2024-05-06T07:08:08",
+            ["2024-05-06T07:08:09", "2024-05-06T07:08:09.0"],
+            "2024-05-06T07:08:10",
+            "dateTime",
+        ),
+        (
+            "1970-01-02-04:00",
+            ["1970-01-02-05:00", "1970-01-02-05:00"],
+            "1970-01-02-06:00",
+            "date",
+        ),
+        (
+            "1970-01-01",
+            ["1970-01-02", "1970-01-02"],
+            "1970-01-03",
+            "date",
+        ),
     ] {
-        assert_eq!(first_at_instant(kind, i64::MIN), TermId::first_of(kind));
-        assert_eq!(first_at_instant(kind, i64::MAX).kind(), Some(kind));
+        for form in same {
+            let range = super::same_instant(of(form, datatype)).expect("temporal");
+            assert!(same.iter().all(|form| range.contains(&of(form, datatype))));
+            assert!(of(earlier, datatype) < *range.start(), "{form}");
+            assert!(of(later, datatype) > *range.end(), "{form}");
+        }
     }
-    let last = inlined("9999-12-31T23:59:59.999-14:00", "dateTime").expect("a dateTime");
-    assert!(last < first_at_instant(Kind::DateTimeZoned, i64::MAX));
-    let last = inlined("9999-12-31-14:00", "date").expect("a date");
-    assert!(last < first_at_instant(Kind::DateZoned, i64::MAX));
+    assert_eq!(super::same_instant(of("5", "integer")), None);
 }
 
 /// Text near the grammar of numbers, valid and not.
