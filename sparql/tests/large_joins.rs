@@ -199,3 +199,102 @@ fn skewed_keys_are_joined_whole() {
         }
     }
 }
+
+/// OPTIONAL, EXISTS and MINUS over inputs that are sorted by what they share.
+#[test]
+fn skewed_keys_are_merged_whole_in_every_kind_of_join() {
+    for seed in 1..=3 {
+        let mut random = Random(seed);
+        let p = skewed(&mut random, 90, 40, 150);
+        let q = skewed(&mut random, 60, 4_000, 5_000);
+        let mut text = String::new();
+        for (edges, name) in [(&p, "p"), (&q, "q")] {
+            for (source, target) in edges {
+                writeln!(text, "<e:{source}> <e:{name}> <e:{target}> .").unwrap();
+            }
+        }
+        let store = store(&text);
+        let snapshot = store.snapshot();
+        let ids = ids(&snapshot, 4_000);
+        let id = |number: &u64| ids[*number as usize];
+        let mut of: HashMap<u64, Vec<u64>> = HashMap::new();
+        for (source, target) in &q {
+            of.entry(*source).or_default().push(*target);
+        }
+        let (mut left, mut matched, mut unmatched) =
+            (Sum::default(), Sum::default(), Sum::default());
+        for (x, y) in &p {
+            let found = of.get(x);
+            if found.is_none() {
+                left.add(&[id(x), id(y), TermId::UNBOUND]);
+                unmatched.add(&[id(x), id(y)]);
+            } else {
+                matched.add(&[id(x), id(y)]);
+            }
+            for z in found.into_iter().flatten() {
+                left.add(&[id(x), id(y), id(z)]);
+            }
+        }
+        assert!(left.rows > 10_000 && matched.rows > 20 && unmatched.rows > 20);
+        let cases = [
+            (
+                "SELECT ?x ?y ?z { ?x <e:p> ?y OPTIONAL { ?x <e:q> ?z } }",
+                left,
+            ),
+            (
+                "SELECT ?x ?y { ?x <e:p> ?y FILTER EXISTS { ?x <e:q> ?z } }",
+                matched,
+            ),
+            (
+                "SELECT ?x ?y { ?x <e:p> ?y FILTER NOT EXISTS { ?x <e:q> ?z } }",
+                unmatched,
+            ),
+            (
+                "SELECT ?x ?y { ?x <e:p> ?y MINUS { ?x <e:q> ?z } }",
+                unmatched,
+            ),
+            (
+                "SELECT ?x ?y ?z { { SELECT ?x ?y { ?x <e:p> ?y } } OPTIONAL { { SELECT ?x ?z { ?x <e:q> ?z } } } }",
+                left,
+            ),
+        ];
+        for (query, expected) in cases {
+            for (batch_rows, threads, merge_joins, lookup_joins) in [
+                (1024, 1, true, false),
+                (1024, 3, true, false),
+                (7, 1, true, false),
+                (1, 2, true, false),
+                (1024, 1, false, false),
+                (1024, 1, true, true),
+            ] {
+                let options = QueryOptions {
+                    batch_rows,
+                    threads,
+                    planner: PlannerOptions {
+                        merge_joins,
+                        lookup_joins,
+                        parallel_rows: 1,
+                        ..PlannerOptions::default()
+                    },
+                    ..QueryOptions::default()
+                };
+                assert_eq!(
+                    run(&snapshot, query, &options),
+                    expected,
+                    "{query}, seed {seed}, {options:?}"
+                );
+            }
+            let options = QueryOptions {
+                planner: PlannerOptions {
+                    lookup_joins: false,
+                    ..PlannerOptions::default()
+                },
+                ..QueryOptions::default()
+            };
+            let plan = Query::parse(query, None)
+                .expect("a query")
+                .explain(&snapshot, &options);
+            assert!(plan.expect("a plan").contains("MergeJoin on ?x"), "{query}");
+        }
+    }
+}

@@ -150,7 +150,7 @@ fn exists_of_a_plain_pattern_is_a_join() {
             PlannerOptions::default()
         ),
         "Project ?t  ~5000 rows
-  AntiHashJoin on ?x  ~5000 rows
+  AntiMergeJoin on ?x  ~5000 rows, sorted by ?x ?t
     Scan pso { ?x <e:town> ?t }  ~5000 rows, sorted by ?x ?t
     Scan pos { ?x <e:is> <e:mayor> }  ~10 rows, sorted by ?x
 "

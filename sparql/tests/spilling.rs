@@ -181,6 +181,7 @@ fn tiny_memory_changes_no_answer() {
                     let mut options = options(*memory, batch_rows);
                     // Joins that keep no rows are switched off now and then.
                     options.planner.lookup_joins = batch_rows != 7;
+                    options.planner.merge_joins = batch_rows != 7;
                     // And scans are divided among threads.
                     options.threads = if batch_rows == 7 { 3 } else { 1 };
                     options.planner.parallel_rows = 1;

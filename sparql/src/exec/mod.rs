@@ -39,6 +39,7 @@ pub mod scan;
 pub mod service;
 pub mod slice;
 pub mod sort;
+pub mod sorted_join;
 pub mod spill;
 pub mod terms;
 pub mod triple_terms;

@@ -31,6 +31,7 @@ use crate::exec::scan::ScanOperator;
 use crate::exec::service::{Answers, ServiceScan};
 use crate::exec::slice::Slice;
 use crate::exec::sort::Sort;
+use crate::exec::sorted_join::SortedJoin;
 use crate::exec::terms::Terms;
 use crate::exec::triple_terms::TripleTermJoin;
 use crate::exec::union::{Attach, Rows, Union};
@@ -180,6 +181,22 @@ impl Node {
                     fed_by_batches(right, execution),
                     fed.clone(),
                     right.variables.len().saturating_sub(1),
+                    *kind,
+                    outputs.clone(),
+                    control(),
+                ))
+            }),
+            Operation::SortedJoin {
+                left,
+                right,
+                keys,
+                kind,
+                outputs,
+            } => boxed(|| {
+                Ok(SortedJoin::new(
+                    left.input(execution)?,
+                    right.input(execution)?,
+                    *keys,
                     *kind,
                     outputs.clone(),
                     control(),

@@ -59,6 +59,20 @@ impl Explainer<'_> {
                 }
                 (title, vec![&**left, &**right])
             }
+            Operation::SortedJoin {
+                left,
+                right,
+                keys,
+                kind,
+                ..
+            } => (
+                format!(
+                    "{}MergeJoin on {}",
+                    kind.name(),
+                    self.columns(left, &[keys.0])
+                ),
+                vec![&**left, &**right],
+            ),
             Operation::LookupJoin {
                 outer,
                 lookup,

@@ -15,6 +15,7 @@ use super::operators::{add_marked, all_rows};
 use super::physical::{Compatibility, Node, Operation, Planner, Wanted, filtered, leaf, project};
 use crate::error::Result;
 use crate::exec::compatible_join::{JoinKind, MergedSource};
+use crate::exec::merge_join::JoinColumns;
 use crate::exec::pairs::{Side, Source};
 use crate::expr::Expr;
 use std::sync::Arc;
@@ -96,7 +97,12 @@ impl Planner<'_> {
         let mut kept = None;
         if let Logical::Conjunction(conjunction) = &right.group.logical {
             let (node, cost) = self.costed_conjunction(conjunction, all_rows(&below))?;
-            kept_cost = cost + node.rows * cost::FILE + left.node.rows * cost::PROBE;
+            kept_cost = cost
+                + if right.conditions.is_empty() && self.would_merge(&left, &node, &shared) {
+                    (node.rows + left.node.rows) * cost::MERGE
+                } else {
+                    node.rows * cost::FILE + left.node.rows * cost::PROBE
+                };
             kept = Some(node);
             let is_sound = shared
                 .iter()
@@ -154,6 +160,18 @@ impl Planner<'_> {
             scope,
             certain,
         })
+    }
+
+    /// Whether rows of an input and of a conjunction will be merged.
+    fn would_merge(&self, left: &Input, right: &Node, shared: &[VariableId]) -> bool {
+        let is_first =
+            |node: &Node| matches!(shared, [only] if node.sorted_by.first() == Some(only));
+        self.options.merge_joins
+            && is_first(&left.node)
+            && is_first(right)
+            && shared
+                .iter()
+                .all(|variable| left.certain.contains(variable))
     }
 
     /// Index lookups for the batches of an input, if the patterns are connected with it.
@@ -291,6 +309,13 @@ impl Planner<'_> {
             }
             JoinKind::Matched | JoinKind::Unmatched => left_node.variables.clone(),
         };
+        if uncertain.is_empty()
+            && conditions.is_empty()
+            && marks.is_empty()
+            && let Some(key) = self.merging_key(&left_node, &right.node, &certain, kind)
+        {
+            return merged(left_node, right.node, key, &certain, kind, given);
+        }
         let mut variables = given.clone();
         add_all(
             &mut variables,
@@ -341,6 +366,26 @@ impl Planner<'_> {
             },
             variables: given,
         }
+    }
+
+    /// The columns by which two inputs are merged: both are sorted by a variable that both certainly bind. What gives not only
+    /// common rows compares nothing else.
+    fn merging_key(
+        &self,
+        left: &Node,
+        right: &Node,
+        certain: &[(usize, usize)],
+        kind: JoinKind,
+    ) -> Option<(usize, usize)> {
+        if !self.options.merge_joins || (kind != JoinKind::Inner && certain.len() > 1) {
+            return None;
+        }
+        let first = left.sorted_by.first()?;
+        if right.sorted_by.first() != Some(first) {
+            return None;
+        }
+        let mut certain = certain.iter().copied();
+        certain.find(|(ours, _)| left.variables[*ours] == *first)
     }
 
     pub(super) fn left_join(
@@ -423,6 +468,62 @@ impl Planner<'_> {
         }
         let node = self.marked(tested.node, &others);
         Ok(self.filtered(node, &conditions))
+    }
+}
+
+/// Two inputs side by side, sorted by the columns `key`.
+fn merged(
+    left: Node,
+    right: Node,
+    key: (usize, usize),
+    certain: &[(usize, usize)],
+    kind: JoinKind,
+    given: Vec<VariableId>,
+) -> Node {
+    let column = |node: &Node, variable| node.variables.iter().position(|known| *known == variable);
+    let outputs = given
+        .iter()
+        .map(|variable| {
+            let ours = column(&left, *variable).map(|ours| (Side::Left, ours));
+            let theirs = || column(&right, *variable).map(|theirs| (Side::Right, theirs));
+            ours.or_else(theirs).expect("one of the two binds it")
+        })
+        .collect();
+    let rows = match kind {
+        JoinKind::Inner | JoinKind::Left => left.rows.max(right.rows),
+        JoinKind::Matched | JoinKind::Unmatched => left.rows,
+    };
+    let sorted_by = left.sorted_by.clone();
+    let (left, right) = (Box::new(left), Box::new(right));
+    let operation = if kind == JoinKind::Inner {
+        Operation::MergeJoin {
+            left,
+            right,
+            columns: JoinColumns {
+                left: vec![key.0],
+                right: vec![key.1],
+                residual: certain
+                    .iter()
+                    .copied()
+                    .filter(|pair| *pair != key)
+                    .collect(),
+            },
+            outputs,
+        }
+    } else {
+        Operation::SortedJoin {
+            left,
+            right,
+            keys: key,
+            kind,
+            outputs,
+        }
+    };
+    Node {
+        variables: given,
+        sorted_by,
+        rows,
+        operation,
     }
 }
 

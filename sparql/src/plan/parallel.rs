@@ -66,6 +66,7 @@ impl Divider {
             | Operation::Describe { input, .. }
             | Operation::HashJoin { left: input, .. }
             | Operation::CompatibleJoin { left: input, .. }
+            | Operation::SortedJoin { left: input, .. }
             | Operation::BindJoin { left: input, .. }
             | Operation::LookupJoin { outer: input, .. } => self.divide(input),
             _ => {}
@@ -119,7 +120,11 @@ fn divisible_scan(node: &mut Node) -> Option<(&mut ScanNode, f64)> {
         | Operation::BindJoin { left: input, .. }
         | Operation::CrossJoin { left: input, .. } => divisible_scan(input),
         // The right input is read again for each part, so it must not be read from its beginning.
-        Operation::MergeJoin { left, right, .. } if skips(right) => divisible_scan(left),
+        Operation::MergeJoin { left, right, .. } | Operation::SortedJoin { left, right, .. }
+            if skips(right) =>
+        {
+            divisible_scan(left)
+        }
         _ => None,
     }
 }
@@ -131,7 +136,8 @@ fn skips(node: &Node) -> bool {
         Operation::Filter { input, .. }
         | Operation::Extend { input, .. }
         | Operation::Project { input, .. }
-        | Operation::Adjacent { input } => skips(input),
+        | Operation::Adjacent { input }
+        | Operation::SortedJoin { left: input, .. } => skips(input),
         Operation::MergeJoin { left, right, .. } => skips(left) && skips(right),
         Operation::LookupJoin { outer, lookup, .. } => lookup.is_sorted && skips(outer),
         _ => false,

@@ -67,6 +67,20 @@ pub enum Operation {
         /// Where columns come from.
         outputs: Vec<Source>,
     },
+    /// Merges two inputs that are sorted by the one variable that they share; gives left rows without a match, too, or left rows
+    /// alone.
+    SortedJoin {
+        /// The input that the output is sorted like.
+        left: Box<Node>,
+        /// The other.
+        right: Box<Node>,
+        /// The left and the right column of the variable.
+        keys: (usize, usize),
+        /// What is given; not [`JoinKind::Inner`].
+        kind: JoinKind,
+        /// Where columns come from.
+        outputs: Vec<Source>,
+    },
     /// The rows of the outer batch that a [`Operation::BindJoin`] is at, and their numbers.
     Feed,
     /// Rows that the query names.
