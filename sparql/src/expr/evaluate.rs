@@ -26,7 +26,7 @@ use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 /// How many fetched terms are kept; when there are more, all are dropped before the next batch.
-const FETCHED_TERMS_MAX: usize = 1 << 16;
+const FETCHED_TERMS_MAX: usize = 1 << 12;
 
 /// How many patterns that are not constant are kept compiled; when there are more, all are dropped.
 const PATTERNS_MAX: usize = 64;
