@@ -46,9 +46,12 @@ fn check(snapshot: &Snapshot, context: &str) {
             for batch_rows in [1, 3, 1024] {
                 let options = QueryOptions {
                     batch_rows,
+                    // Ranges of keys on several threads, however few the rows are.
+                    threads: if batch_rows == 3 { 3 } else { 1 },
                     planner: PlannerOptions {
                         index_counts: is_on,
                         union_distribution: is_on,
+                        parallel_rows: 0,
                         ..PlannerOptions::default()
                     },
                     ..QueryOptions::default()

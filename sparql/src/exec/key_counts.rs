@@ -8,18 +8,20 @@
 //! with any number of layers, and the scan seeks beyond. Where all is counted in one row, the keys that lie within the
 //! windows of all patterns are counted in one loop over them, without a leap for each.
 //!
-//! Keys come out in ascending order, each once.
+//! Keys come out in ascending order, each once. What is counted in one row can be counted by several threads: each takes
+//! ranges of keys.
 
 use super::aggregate::count_id;
 use super::batch::Batch;
 use super::control::Control;
 use super::operator::Operator;
 use super::terms::Terms;
-use crate::error::Result;
+use crate::error::{QueryError, Result};
 use quadrille_store::index::ColumnMask;
 use quadrille_store::merge::Scan;
 use quadrille_store::{GraphSelector, Located, Order, Pattern, Position, TermId, gallop};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Rows that a window begins with, and shrinks towards after each leap.
 const WINDOW_ROWS_MIN: usize = 16;
@@ -31,6 +33,12 @@ const READ_ROWS_MAX: f64 = 512.0;
 const SKIPPED_ROWS_MIN: usize = 256;
 /// The same where the index must count the key's rows.
 const COUNTED_ROWS_MIN: usize = 64;
+
+/// Rows that are read in the time that it takes to leap.
+const LEAP_ROWS: f64 = 200.0;
+
+/// Ranges of keys for each thread, so that threads end together though ranges differ.
+const RANGES_A_THREAD: usize = 4;
 
 /// Patterns whose windows are read in one loop, at most.
 const WINDOWS_MAX: usize = 4;
@@ -46,8 +54,23 @@ pub struct KeyedPattern {
     pub located: Option<Arc<Located>>,
     /// How many of the order's columns are bound.
     pub bound: usize,
+    /// How many rows the pattern has.
+    pub rows: u64,
     /// How many rows a key is expected to have.
     pub rows_of_key: f64,
+}
+
+/// About how many rows must be read to count: those of keys that are leapt over count as a few, and of several patterns the
+/// smallest leads the others.
+pub fn rows_read(patterns: &[KeyedPattern]) -> f64 {
+    let read = patterns.iter().map(|pattern| {
+        let rows = pattern.rows as f64;
+        rows.min(rows / pattern.rows_of_key * LEAP_ROWS)
+    });
+    let (all, least) = read.fold((0.0, f64::INFINITY), |(all, least), rows| {
+        (all + rows, rows.min(least))
+    });
+    f64::min(all, least * LEAP_ROWS)
 }
 
 /// What is counted.
@@ -65,6 +88,8 @@ pub struct KeyCounts {
     counted: Vec<Counted>,
     /// Whether the rows are those of single keys, which come in a column before the counts.
     is_by_key: bool,
+    /// The patterns within ranges of keys, if these are to be counted by several threads, and how many.
+    divided: Option<(Vec<Vec<KeyedPattern>>, usize)>,
     terms: Arc<Terms>,
     control: Arc<Control>,
     ended: bool,
@@ -89,10 +114,23 @@ impl KeyCounts {
                 .collect::<Result<_>>()?,
             counted,
             is_by_key,
+            divided: None,
             terms: Arc::clone(terms),
             control,
             ended: false,
         })
+    }
+
+    /// The same by several threads, if it gives one row and the patterns are stored so that they can be divided.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn by_threads(mut self, patterns: &[KeyedPattern], threads: usize) -> Result<Self> {
+        if threads > 1 && !self.is_by_key {
+            let ranges = divided(patterns, threads * RANGES_A_THREAD, &self.terms)?;
+            self.divided = ranges.map(|ranges| (ranges, threads));
+        }
+        Ok(self)
     }
 
     /// The next key of all patterns.
@@ -116,6 +154,58 @@ impl KeyCounts {
             }
         }
         Ok(Some(key))
+    }
+
+    /// How many rows and keys there are in all.
+    fn count_all(&mut self) -> Result<(u64, u64)> {
+        let (mut rows, mut keys) = (0_u64, 0_u64);
+        loop {
+            let (whole_rows, whole_keys) = self.take_windows();
+            rows = rows.saturating_add(whole_rows);
+            keys += whole_keys;
+            let Some(key) = self.next_key()? else {
+                return Ok((rows, keys));
+            };
+            rows = rows.saturating_add(self.take(key)?);
+            keys += 1;
+        }
+    }
+
+    /// The same by several threads, each of which takes one range of keys after another.
+    fn count_ranges(&self, ranges: &[Vec<KeyedPattern>], threads: usize) -> Result<(u64, u64)> {
+        let next = AtomicUsize::new(0);
+        let (counted, terms, control) = (&self.counted, &self.terms, &self.control);
+        let work = || {
+            let (mut rows, mut keys) = (0_u64, 0_u64);
+            while let Some(patterns) = ranges.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let control = Arc::clone(control);
+                let mut counts = Self::new(patterns, counted.clone(), false, terms, control)?;
+                let (more_rows, more_keys) = counts.count_all()?;
+                rows = rows.saturating_add(more_rows);
+                keys += more_keys;
+            }
+            Ok::<_, QueryError>((rows, keys))
+        };
+        std::thread::scope(|scope| {
+            let mut others = Vec::with_capacity(threads - 1);
+            for _ in 1..threads.min(ranges.len()) {
+                let thread = std::thread::Builder::new().name("quadrille-query".to_owned());
+                others.push(
+                    thread
+                        .spawn_scoped(scope, work)
+                        .map_err(QueryError::Thread)?,
+                );
+            }
+            let (mut rows, mut keys) = work()?;
+            for other in others {
+                let (more_rows, more_keys) = other
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+                rows = rows.saturating_add(more_rows);
+                keys += more_keys;
+            }
+            Ok((rows, keys))
+        })
     }
 
     /// Goes beyond the keys whose rows all lie within the windows; says how many rows and keys these are.
@@ -168,32 +258,28 @@ impl Operator for KeyCounts {
         if self.ended {
             return Ok(0);
         }
-        let (mut all_rows, mut keys) = (0_u64, 0_u64);
-        while !self.is_by_key || keys < self.control.batch_rows() as u64 {
-            if !self.is_by_key {
-                let (rows, whole_keys) = self.take_windows();
-                all_rows = all_rows.saturating_add(rows);
-                keys += whole_keys;
-            }
+        if !self.is_by_key {
+            self.ended = true;
+            let (rows, keys) = match self.divided.take() {
+                Some((ranges, threads)) => self.count_ranges(&ranges, threads)?,
+                None => self.count_all()?,
+            };
+            self.push_counts(rows, keys, output)?;
+            output.set_rows(1);
+            return Ok(1);
+        }
+        let mut keys = 0;
+        while keys < self.control.batch_rows() {
             let Some(key) = self.next_key()? else {
                 self.ended = true;
                 break;
             };
             let rows = self.take(key)?;
             keys += 1;
-            if self.is_by_key {
-                output.column_mut(0).push(key);
-                self.push_counts(rows, 1, output)?;
-            } else {
-                all_rows = all_rows.saturating_add(rows);
-            }
+            output.column_mut(0).push(key);
+            self.push_counts(rows, 1, output)?;
         }
-        if self.is_by_key {
-            output.set_rows(keys as usize);
-        } else {
-            self.push_counts(all_rows, keys, output)?;
-            output.set_rows(1);
-        }
+        output.set_rows(keys);
         Ok(output.rows())
     }
 
@@ -203,6 +289,53 @@ impl Operator for KeyCounts {
         }
         Ok(())
     }
+}
+
+/// The patterns within up to so many ranges of keys, which are cut where the largest pattern's rows are; `None` if they cannot be
+/// divided.
+fn divided(
+    patterns: &[KeyedPattern],
+    ranges: usize,
+    terms: &Terms,
+) -> Result<Option<Vec<Vec<KeyedPattern>>>> {
+    let snapshot = terms.snapshot();
+    let mut located = Vec::with_capacity(patterns.len());
+    for keyed in patterns {
+        let is_predicate = keyed.order.columns()[keyed.bound] == Position::Predicate;
+        match snapshot.locate(&keyed.pattern, keyed.order)? {
+            Some(found) if !is_predicate => located.push(found),
+            _ => return Ok(None),
+        }
+    }
+    let largest = (0..patterns.len()).max_by_key(|index| patterns[*index].rows);
+    let Some(largest) = largest else {
+        return Ok(None);
+    };
+    let wanted = ColumnMask::NONE.with(patterns[largest].bound);
+    let mut starts = vec![TermId::UNBOUND];
+    let mut row = Batch::new(patterns[largest].order.columns().len() - patterns[largest].bound);
+    for mut part in snapshot.scan_parts_located(&located[largest], wanted, ranges)? {
+        row.clear();
+        part.fill(row.columns_mut(), 1)?;
+        starts.extend(row.column(0).first());
+    }
+    starts.dedup();
+    let ends = starts[1..]
+        .iter()
+        .map(|start| start.bits() - 1)
+        .chain([u64::MAX]);
+    let mut divided = Vec::with_capacity(starts.len());
+    for (start, end) in starts.iter().zip(ends) {
+        let range = [*start..=TermId::from_bits(end)];
+        let within = patterns.iter().zip(&located).map(|(keyed, located)| {
+            Ok(KeyedPattern {
+                located: Some(Arc::new(snapshot.located_within(located, &range)?)),
+                ..keyed.clone()
+            })
+        });
+        divided.push(within.collect::<Result<_>>()?);
+    }
+    Ok(Some(divided))
 }
 
 /// How many rows and keys some sorted lists of keys have in common, of which those that were looked at are taken.

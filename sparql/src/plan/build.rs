@@ -260,6 +260,7 @@ impl Node {
                 patterns,
                 counted,
                 is_by_key,
+                threads,
                 ..
             } => boxed(|| {
                 KeyCounts::new(
@@ -268,7 +269,8 @@ impl Node {
                     *is_by_key,
                     &execution.terms,
                     control(),
-                )
+                )?
+                .by_threads(patterns, *threads)
             }),
             Operation::Sort { input, keys, limit } => boxed(|| {
                 Sort::new(

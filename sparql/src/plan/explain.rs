@@ -203,6 +203,7 @@ impl Explainer<'_> {
                 patterns,
                 key,
                 is_by_key,
+                threads,
                 ..
             } => {
                 let orders: Vec<&str> = patterns
@@ -215,7 +216,11 @@ impl Explainer<'_> {
                     "KeyCounts, summed,"
                 };
                 let (key, orders) = (self.names(&[*key]), orders.join(" "));
-                (format!("{title} by {key} in {orders}"), vec![])
+                let threads = match threads {
+                    1 => String::new(),
+                    threads => format!(" on {threads} threads"),
+                };
+                (format!("{title} by {key} in {orders}{threads}"), vec![])
             }
             Operation::Sort { input, keys, limit } => {
                 let mut title = "Sort by".to_owned();

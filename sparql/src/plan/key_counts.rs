@@ -94,6 +94,7 @@ impl Planner<'_> {
                 key,
                 counted,
                 is_by_key,
+                threads: 1,
             },
             variables,
         }))
@@ -121,6 +122,7 @@ impl Planner<'_> {
                 key: *key,
                 counted: Vec::new(),
                 is_by_key: true,
+                threads: 1,
             },
         }))
     }
@@ -188,6 +190,7 @@ fn keyed(patterns: &[CountedPattern], key: VariableId) -> Option<Vec<KeyedPatter
                 order: *order,
                 located: pattern.located_in(*order),
                 bound,
+                rows: pattern.rows,
                 rows_of_key: pattern.rows as f64 / keys_expected(slice::from_ref(pattern), key),
             })
         })?);

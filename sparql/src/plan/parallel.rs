@@ -6,6 +6,7 @@
 //! [`Operation::Gather`].
 
 use super::physical::{Node, Operation, ScanNode};
+use crate::exec::key_counts::rows_read;
 use std::sync::Arc;
 
 /// Rows of a part: enough that building operators for it costs next to nothing, and so few that the rows above it are computed
@@ -52,6 +53,12 @@ impl Divider {
                     self.divide(all_rows);
                 }
             }
+            Operation::KeyCounts {
+                patterns,
+                is_by_key: false,
+                threads,
+                ..
+            } if rows_read(patterns) >= self.rows_min => *threads = self.threads,
             Operation::Slice { input, .. }
             | Operation::Sort { input, .. }
             | Operation::GroupBy { input, .. }

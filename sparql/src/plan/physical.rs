@@ -206,6 +206,8 @@ pub enum Operation {
         counted: Vec<Counted>,
         /// Whether there is a row for each term, which comes in the first column, or one for all.
         is_by_key: bool,
+        /// How many threads count.
+        threads: usize,
     },
     /// Sorts rows.
     Sort {
