@@ -118,7 +118,7 @@ impl<'a> Evaluation<'a> {
                 .rule
                 .differ
                 .iter()
-                .any(|(l, r)| [*l, *r].contains(&variable))
+                .any(|(left, right)| *left == variable || right.variable() == Some(variable))
     }
 
     /// The columns of the first premise's rows: each variable with the place of its first occurrence, and pairs of places
@@ -302,16 +302,20 @@ impl<'a> Evaluation<'a> {
             Slot::Constant(id) => (id, 0),
             Slot::Variable(variable) => (TermId::UNBOUND, place(variable) + 1),
         });
+        // A variable's column, and another's or a term.
         let differ: Vec<_> = self
             .rule
             .differ
             .iter()
-            .map(|(l, r)| (place(*l), place(*r)))
+            .map(|(left, right)| (place(*left), right.variable().map(place), right.constant()))
             .collect();
         let object = self.rule.head.0[2].constant();
         let mut triples = (0..rows.count).filter_map(|index| {
             let row = &rows.values[index * width..(index + 1) * width];
-            if differ.iter().any(|(left, right)| row[*left] == row[*right]) {
+            let are_same = |(left, right, term): &(usize, Option<usize>, Option<TermId>)| {
+                Some(row[*left]) == right.map(|right| row[right]).or(*term)
+            };
+            if differ.iter().any(are_same) {
                 return None;
             }
             let [subject, predicate, object] =

@@ -29,7 +29,7 @@ mod workers;
 mod write;
 
 pub use consistency::{Contradiction, Contradictions, SHOWN_MAX};
-pub use datalog::{RuleError, UserRules};
+pub use datalog::{Part, RuleError, UserRule, UserRules};
 pub use error::{InferError, Result};
 pub use explain::{Reason, Step, explain};
 pub use infer::{InferReport, Mode, WITH_RULES, infer};

@@ -87,7 +87,12 @@ fn random_rule(random: &mut StdRng, ids: &[TermId]) -> Rule {
     ]);
     let mut differ = Vec::new();
     if known.len() > 1 && random.random_bool(0.3) {
-        differ.push((known[0], known[known.len() - 1]));
+        let other = if random.random_bool(0.5) {
+            Slot::Variable(known[known.len() - 1])
+        } else {
+            Slot::Constant(ids[random.random_range(0..ids.len())])
+        };
+        differ.push((known[0], other));
     }
     Rule::new("random", head, body, differ)
 }
@@ -109,7 +114,7 @@ fn naive_rule(rule: &Rule, facts: &Set, found: &mut Set) {
             if rule
                 .differ
                 .iter()
-                .all(|(left, right)| bound[*left] != bound[*right])
+                .all(|(left, right)| bound[*left] != value(*right, bound))
             {
                 found.insert(
                     rule.head

@@ -149,7 +149,7 @@ impl Rules<'_> {
         name: &'static str,
         head: Atom,
         mut body: Vec<Atom>,
-        differ: Vec<(usize, usize)>,
+        differ: Vec<(usize, Slot)>,
     ) {
         let mut known = Vec::new();
         body.retain(|atom| {

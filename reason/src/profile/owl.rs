@@ -114,11 +114,21 @@ pub fn same_as(rules: &mut Rules<'_>, ontology: &Ontology) {
     let same = rules.vocabulary.same_as;
     for &property in &ontology.functional {
         let body = vec![triple(property, 0, 1), triple(property, 0, 2)];
-        rules.add_guarded("prp-fp", triple(same, 1, 2), body, vec![(1, 2)]);
+        rules.add_guarded(
+            "prp-fp",
+            triple(same, 1, 2),
+            body,
+            vec![(1, Slot::Variable(2))],
+        );
     }
     for &property in &ontology.inverse_functional {
         let body = vec![triple(property, 1, 0), triple(property, 2, 0)];
-        rules.add_guarded("prp-ifp", triple(same, 1, 2), body, vec![(1, 2)]);
+        rules.add_guarded(
+            "prp-ifp",
+            triple(same, 1, 2),
+            body,
+            vec![(1, Slot::Variable(2))],
+        );
     }
     rules.add("eq-sym", triple(same, 1, 0), vec![triple(same, 0, 1)]);
     let body = vec![triple(same, 0, 1), triple(same, 1, 2)];
@@ -128,7 +138,7 @@ pub fn same_as(rules: &mut Rules<'_>, ontology: &Ontology) {
         let mut replaced = every;
         replaced[place] = Slot::Variable(3);
         let body = vec![triple(same, place, 3), Atom(every)];
-        rules.add_guarded(name, Atom(replaced), body, vec![(place, 3)]);
+        rules.add_guarded(name, Atom(replaced), body, vec![(place, Slot::Variable(3))]);
     }
 }
 
