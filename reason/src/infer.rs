@@ -34,7 +34,7 @@ use std::time::Instant;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Changed when the rules of a profile change, so that what older ones inferred is not built upon.
-const RULES_VERSION: u32 = 1;
+const RULES_VERSION: u32 = 2;
 
 /// Behind the name of a profile that a user's rules were added to.
 pub const WITH_RULES: &str = " with rules";
@@ -320,7 +320,10 @@ fn has_schema(run: &Run, vocabulary: &Vocabulary) -> bool {
 /// Whether a rule may conclude triples that change the rules. Those that close the hierarchies do not: what follows from a
 /// hierarchy follows from its closure.
 fn concludes_schema(rule: &Rule, vocabulary: &Vocabulary) -> bool {
-    if matches!(rule.name, "rdfs5" | "rdfs11" | "scm-eqc1" | "scm-eqp1") {
+    const OF_HIERARCHIES: [&str; 6] = [
+        "rdfs5", "rdfs11", "scm-eqc1", "scm-eqp1", "scm-int", "scm-uni",
+    ];
+    if OF_HIERARCHIES.contains(&rule.name) {
         return false;
     }
     match rule.head.0 {

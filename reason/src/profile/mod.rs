@@ -9,6 +9,7 @@ use crate::facts::Facts;
 use crate::ontology::Ontology;
 use crate::rule::{Atom, Rule, Slot};
 use crate::vocabulary::Vocabulary;
+use owl::Wanted;
 use quadrille_store::TermId;
 use std::fmt;
 use std::str::FromStr;
@@ -27,7 +28,7 @@ pub enum Profile {
     RdfsPlus,
     /// Also the definitions of classes, both ways, property chains, and a report of contradictions: the subset of OWL 2 RL that `profile/owl.rs` lists.
     Owl,
-    /// Also functional and inverse functional properties, and `owl:sameAs`. It is apart because each name of a thing gets
+    /// Also functional and inverse functional properties, keys, at most one value, and `owl:sameAs`. It is apart because each name of a thing gets
     /// all triples of the others.
     OwlSameAs,
 }
@@ -85,7 +86,11 @@ impl Profile {
             }
         }
         if self >= Self::Owl {
-            owl::classes(&mut rules, ontology, facts)?;
+            let wanted = match self {
+                Self::OwlSameAs => Wanted::RulesWithSameAs,
+                _ => Wanted::Rules,
+            };
+            owl::classes(&mut rules, ontology, facts, wanted)?;
             owl::chains(&mut rules, ontology);
         }
         if self >= Self::OwlSameAs {

@@ -4,9 +4,10 @@
 //! | --- | --- | --- |
 //! | properties | prp-inv1/2, prp-symp, prp-trp, prp-eqp1/2, prp-spo2 | one rule for each axiom |
 //! | domain, range | prp-dom, prp-rng | also where the class is an expression |
-//! | subClassOf, equivalentClass, definitions | cax-sco, cax-eqc1/2, cls-int1/2, cls-uni, cls-svf1/2, cls-avf, cls-hv1/2 | see below |
-//! | functional properties, sameAs | prp-fp, prp-ifp, eq-sym, eq-trans, eq-rep-s/p/o | [`same_as`] |
-//! | hierarchies | scm-sco, scm-spo, scm-eqc1, scm-eqp1 | the schema triples themselves |
+//! | subClassOf, equivalentClass, definitions | cax-sco, cax-eqc1/2, cls-int1/2, cls-uni, cls-svf1/2, cls-avf, cls-hv1/2, cls-oo | see below |
+//! | functional properties, keys, sameAs | prp-fp, prp-ifp, prp-key, eq-sym, eq-trans, eq-rep-s/p/o | [`same_as`] |
+//! | at most one value | cls-maxc2, cls-maxqc3/4 | with sameAs |
+//! | hierarchies | scm-sco, scm-spo, scm-eqc1, scm-eqp1, scm-int, scm-uni | the schema triples themselves |
 //!
 //! Class expressions (anonymous classes with a definition) are compiled away: on the left of an axiom an expression becomes
 //! premises, on the right conclusions, so that `Chair = Person and (headOf some Department)` is
@@ -18,12 +19,14 @@
 //!
 //! and that something is in the class `headOf some Department` is stored nowhere. `someValuesFrom` on the right, which
 //! asserts that something without a name exists, `unionOf` on the right, and `allValuesFrom` on the left conclude nothing,
-//! as in OWL 2 RL. Not supported: oneOf, hasKey, cardinalities. What contradicts, `constraint.rs` has.
+//! as in OWL 2 RL. An enumeration (`oneOf`) is the exception: its members are stored as instances of it, even if it has no name.
+//! Left out are the rules that conclude only schema triples, but for the hierarchies (scm-dom1 and the like), those that are true of everything
+//! (eq-ref, cls-thing, scm-cls) and those of datatypes. What contradicts, `constraint.rs` has.
 
 use super::{Rules, triple};
 use crate::error::{InferError, Result};
 use crate::facts::Facts;
-use crate::ontology::{Expression, Ontology};
+use crate::ontology::{Cardinality, Expression, Ontology};
 use crate::rule::{Atom, Slot};
 use quadrille_store::{Kind, TermId};
 
@@ -130,6 +133,15 @@ pub fn same_as(rules: &mut Rules<'_>, ontology: &Ontology) {
             vec![(1, Slot::Variable(2))],
         );
     }
+    for (class, properties) in &ontology.keys {
+        let mut body = vec![rules.instance(0, *class), rules.instance(1, *class)];
+        for (place, property) in properties.iter().enumerate() {
+            body.push(triple(*property, 0, 2 + place));
+            body.push(triple(*property, 1, 2 + place));
+        }
+        let differ = vec![(0, Slot::Variable(1))];
+        rules.add_guarded("prp-key", triple(same, 0, 1), body, differ);
+    }
     rules.add("eq-sym", triple(same, 1, 0), vec![triple(same, 0, 1)]);
     let body = vec![triple(same, 0, 1), triple(same, 1, 2)];
     rules.add("eq-trans", triple(same, 0, 2), body);
@@ -142,9 +154,25 @@ pub fn same_as(rules: &mut Rules<'_>, ontology: &Ontology) {
     }
 }
 
+/// What is made from axioms about classes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    /// Rules; not those that conclude `owl:sameAs`.
+    Rules,
+    /// All rules.
+    RulesWithSameAs,
+    /// Constraints.
+    Constraints,
+}
+
 /// Everything about classes.
-pub fn classes(rules: &mut Rules<'_>, ontology: &Ontology, facts: &Facts<'_>) -> Result<()> {
-    let mut compiler = Classes::new(rules, ontology, facts);
+pub fn classes(
+    rules: &mut Rules<'_>,
+    ontology: &Ontology,
+    facts: &Facts<'_>,
+    wanted: Wanted,
+) -> Result<()> {
+    let mut compiler = Classes::new(rules, ontology, facts, wanted);
     for &[class, above] in &ontology.sub_class_of {
         compiler.include("cax-sco", class, above)?;
     }
@@ -153,6 +181,7 @@ pub fn classes(rules: &mut Rules<'_>, ontology: &Ontology, facts: &Facts<'_>) ->
         compiler.include("cax-eqc2", right, left)?;
     }
     for (&class, expressions) in &ontology.expressions {
+        compiler.state(class, expressions);
         // An anonymous class that is nobody's instance is compiled into where it is used.
         if is_anonymous(class) && !compiler.has_instances(class)? {
             continue;
@@ -165,10 +194,12 @@ pub fn classes(rules: &mut Rules<'_>, ontology: &Ontology, facts: &Facts<'_>) ->
                 Expression::Some(..) => "cls-svf1",
                 Expression::All(..) => "cls-avf",
                 Expression::Value(..) => "cls-hv2",
+                Expression::OneOf(_) => continue,
+                Expression::Max(..) => "cls-maxc2",
             };
             if !is_anonymous(class) {
                 for body in compiler.premises_of(expression, 0, 1, 0)? {
-                    compiler.rules.add(name, instance, body);
+                    compiler.add(name, instance, body);
                 }
             }
             compiler.conclude_expression(name, expression, &[instance], 0, 0)?;
@@ -194,15 +225,57 @@ pub struct Classes<'a, 'b> {
     rules: &'a mut Rules<'b>,
     ontology: &'a Ontology,
     facts: &'a Facts<'a>,
+    wanted: Wanted,
 }
 
 impl<'a, 'b> Classes<'a, 'b> {
     /// A compiler that adds to some rules.
-    pub fn new(rules: &'a mut Rules<'b>, ontology: &'a Ontology, facts: &'a Facts<'a>) -> Self {
+    pub fn new(
+        rules: &'a mut Rules<'b>,
+        ontology: &'a Ontology,
+        facts: &'a Facts<'a>,
+        wanted: Wanted,
+    ) -> Self {
         Self {
             rules,
             ontology,
             facts,
+            wanted,
+        }
+    }
+
+    /// What a definition says by itself: of the hierarchy, and which instances a class has.
+    fn state(&mut self, class: TermId, expressions: &[Expression]) {
+        let vocabulary = self.rules.vocabulary;
+        for expression in expressions {
+            let (name, relation, members) = match expression {
+                Expression::Intersection(members) => {
+                    ("scm-int", vocabulary.intersection_of, members)
+                }
+                Expression::Union(members) => ("scm-uni", vocabulary.union_of, members),
+                Expression::OneOf(members) => ("cls-oo", vocabulary.one_of, members),
+                _ => continue,
+            };
+            let Some(relation) = relation else {
+                continue;
+            };
+            for &member in members {
+                let head = match expression {
+                    Expression::Intersection(_) => [class, vocabulary.sub_class_of, member],
+                    Expression::Union(_) => [member, vocabulary.sub_class_of, class],
+                    _ => [member, vocabulary.rdf_type, class],
+                };
+                let list = Slot::Variable(0);
+                let axiom = Atom([Slot::Constant(class), Slot::Constant(relation), list]);
+                self.add(name, Atom(head.map(Slot::Constant)), vec![axiom]);
+            }
+        }
+    }
+
+    /// Adds a rule that is no constraint, if rules are wanted.
+    fn add(&mut self, name: &'static str, head: Atom, body: Vec<Atom>) {
+        if self.wanted != Wanted::Constraints {
+            self.rules.add(name, head, body);
         }
     }
 
@@ -221,6 +294,63 @@ impl<'a, 'b> Classes<'a, 'b> {
             }
         }
         Ok(())
+    }
+
+    /// What follows from a variable's term having at most so many values of a property (in a class, if there is one): several
+    /// are the same, or any is a contradiction.
+    fn limit(
+        &mut self,
+        property: TermId,
+        cardinality: Cardinality,
+        qualifier: Option<TermId>,
+        body: &[Atom],
+        variable: usize,
+    ) -> Result<()> {
+        let value = next_variable(body, variable + 1);
+        let mut body = body.to_vec();
+        body.push(triple(property, variable, value));
+        let vocabulary = self.rules.vocabulary;
+        match (cardinality, self.wanted, vocabulary.on_property) {
+            (Cardinality::One, Wanted::RulesWithSameAs, _) => {
+                let other = value + 1;
+                body.push(triple(property, variable, other));
+                let ways = self.qualify(vec![body], qualifier, value)?;
+                for body in self.qualify(ways, qualifier, other)? {
+                    let name = qualifier.map_or("cls-maxc2", |_| "cls-maxqc3");
+                    let head = triple(vocabulary.same_as, value, other);
+                    let differ = vec![(value, Slot::Variable(other))];
+                    self.rules.add_guarded(name, head, body, differ);
+                }
+            }
+            (Cardinality::Zero, Wanted::Constraints, Some(relation)) => {
+                for body in self.qualify(vec![body], qualifier, value)? {
+                    let name = qualifier.map_or("cls-maxc1", |_| "cls-maxqc1");
+                    self.rules
+                        .add(name, triple(relation, variable, value), body);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The ways of `ways` with a variable's term in a class, if there is one.
+    fn qualify(
+        &self,
+        ways: Vec<Vec<Atom>>,
+        class: Option<TermId>,
+        variable: usize,
+    ) -> Result<Vec<Vec<Atom>>> {
+        let Some(class) = class else {
+            return Ok(ways);
+        };
+        let mut qualified = Vec::new();
+        for way in &ways {
+            for more in self.premises(class, variable, next_variable(way, variable + 1), 0)? {
+                qualified.push(way.iter().copied().chain(more).collect());
+            }
+        }
+        check_alternatives(qualified)
     }
 
     /// Whether somebody says that something is in a class.
@@ -253,7 +383,8 @@ impl<'a, 'b> Classes<'a, 'b> {
         for expression in expressions {
             ways.extend(self.premises_of(expression, variable, next, depth + 1)?);
         }
-        if self.has_instances(class)? {
+        let is_enumeration = |expression| matches!(expression, &Expression::OneOf(_));
+        if self.has_instances(class)? || expressions.iter().any(is_enumeration) {
             ways.push(vec![self.rules.instance(variable, class)]);
         }
         check_alternatives(ways)
@@ -305,7 +436,8 @@ impl<'a, 'b> Classes<'a, 'b> {
                 Slot::Constant(*property),
                 Slot::Constant(*value),
             ])]]),
-            Expression::All(..) => Ok(Vec::new()),
+            // Members of an enumeration are stored as its instances.
+            Expression::All(..) | Expression::OneOf(_) | Expression::Max(..) => Ok(Vec::new()),
         }
     }
 
@@ -327,7 +459,7 @@ impl<'a, 'b> Classes<'a, 'b> {
         {
             None => {
                 let head = self.rules.instance(variable, class);
-                self.rules.add(name, head, body.to_vec());
+                self.add(name, head, body.to_vec());
                 Ok(())
             }
             Some(expressions) => {
@@ -360,7 +492,7 @@ impl<'a, 'b> Classes<'a, 'b> {
                     Slot::Constant(*property),
                     Slot::Constant(*value),
                 ]);
-                self.rules.add(name, head, body.to_vec());
+                self.add(name, head, body.to_vec());
                 Ok(())
             }
             Expression::All(property, class) => {
@@ -369,7 +501,10 @@ impl<'a, 'b> Classes<'a, 'b> {
                 body.push(triple(*property, variable, next));
                 self.conclude(name, *class, &body, next, depth + 1)
             }
-            Expression::Some(..) | Expression::Union(_) => Ok(()),
+            Expression::Max(property, cardinality, qualifier) => {
+                self.limit(*property, *cardinality, *qualifier, body, variable)
+            }
+            Expression::Some(..) | Expression::Union(_) | Expression::OneOf(_) => Ok(()),
         }
     }
 }
