@@ -6,7 +6,7 @@
 use crate::error::Result;
 use crate::facts::{Facts, order_for, place};
 use crate::infer::reason;
-use crate::options::InferOptions;
+use crate::options::{Context, InferOptions};
 use crate::rule::{Atom, Rule, Slot};
 use crate::run::Run;
 use crate::vocabulary::Vocabulary;
@@ -59,7 +59,7 @@ pub fn explain(
     let goal = [subject, predicate, object];
     let explicit = snapshot.explicit();
     let vocabulary = Vocabulary::find(&explicit, &options.rules.terms())?;
-    let closed = reason(&explicit, None, &vocabulary, options, true)?;
+    let closed = reason(&explicit, None, &vocabulary, &Context::new(options), true)?;
     let explanation = Explanation {
         snapshot: &explicit,
         rules: &closed.rules,

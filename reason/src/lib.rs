@@ -19,6 +19,7 @@ mod explain;
 mod facts;
 mod fixpoint;
 mod infer;
+mod memory;
 mod ontology;
 mod options;
 mod profile;

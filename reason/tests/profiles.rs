@@ -273,6 +273,30 @@ fn schema_that_is_inferred_is_used() {
 }
 
 #[test]
+fn more_memory_than_the_budget_is_an_error_and_the_store_stays() {
+    use std::fmt::Write;
+    let mut document = ":p a owl:TransitiveProperty . ".to_owned();
+    for number in 0..400 {
+        write!(document, ":x{number} :p :x{} . ", number + 1).expect("a string");
+    }
+    let store = Store::in_memory();
+    load(&store, &document);
+    let with = |memory| InferOptions {
+        memory,
+        ..options(Profile::Owl)
+    };
+    // 80,000 triples, in two orders, and what they are joined in.
+    for memory in [0, 100_000, 2_000_000] {
+        let result = infer(&store, &with(memory));
+        let limit = matches!(result, Err(InferError::Memory { limit }) if limit == memory);
+        assert!(limit, "{memory}: {result:?}");
+        assert!(store.snapshot().inference().is_none());
+    }
+    let report = infer(&store, &with(100_000_000)).expect("enough memory");
+    assert_eq!(report.derived, 400 * 399 / 2);
+}
+
+#[test]
 fn limits_are_errors_and_the_store_stays() {
     let store = Store::in_memory();
     load(

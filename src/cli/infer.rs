@@ -1,7 +1,7 @@
 //! `quadrille infer`.
 
 use super::load::ReportArgument;
-use super::{Failure, StoreArgument, say, stop_on_signal};
+use super::{Failure, StoreArgument, say, size, stop_on_signal};
 use clap::Args;
 use oxrdf::Triple;
 use oxrdfio::{RdfFormat, RdfParser};
@@ -39,6 +39,9 @@ pub struct Infer {
     /// Threads; by default as many as there are cores.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
+    /// Memory for what is inferred, such as 256MiB or 2G; an inference that needs more fails. By default half of what is free.
+    #[arg(long, value_name = "SIZE", value_parser = size::memory)]
+    memory: Option<u64>,
     /// The report: for people on standard error, or as JSON on standard output.
     #[arg(long, value_enum, default_value_t = ReportArgument::Human)]
     report: ReportArgument,
@@ -101,6 +104,9 @@ impl Infer {
         let mut options = InferOptions::new(profile);
         if let Some(threads) = self.threads {
             options.threads = threads.into();
+        }
+        if let Some(memory) = self.memory {
+            options.memory = memory;
         }
         for path in &self.rules {
             let rules = rules(path).map_err(|error| format!("{}: {error}", path.display()))?;

@@ -140,7 +140,7 @@ pub struct Bench {
     /// Threads of load and inference; by default as many as there are cores.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
-    /// Memory of the load. By default half of what is free.
+    /// Memory of the load, and of the inference. By default half of what is free.
     #[arg(long, value_name = "SIZE", value_parser = size::memory)]
     memory: Option<u64>,
     /// The report: for people, or as JSON; both on standard output.
@@ -160,6 +160,7 @@ impl Bench {
         let stop_inference = Arc::new(AtomicBool::new(false));
         let infer = (self.infer != Profile::None).then(|| InferOptions {
             threads: load.threads,
+            memory: load.memory,
             cancelled: Arc::clone(&stop_inference),
             ..InferOptions::new(self.infer)
         });

@@ -1,6 +1,7 @@
 //! Random rules and data against a naive evaluator: every rule on every combination of triples until nothing is new.
 
 use super::*;
+use crate::options::InferOptions;
 use crate::profile::Profile;
 use oxrdf::{GraphName, NamedNode, Quad};
 use quadrille_store::{ColumnMask, Columns, GraphSelector, Kind, Pattern, Store};
@@ -190,7 +191,7 @@ fn the_fixpoint_is_that_of_a_naive_evaluator() {
             Start::Everything,
             &mut runs,
             false,
-            &options,
+            &Context::new(&options),
         )
         .expect("memory");
         let found = derived(&runs);
@@ -235,7 +236,15 @@ fn the_fixpoint_is_that_of_a_naive_evaluator() {
         let snapshot = store.snapshot();
         for start in [Start::Delta(Arc::new(Run::new(pairs))), Start::Everything] {
             let mut runs = vec![Arc::clone(&kept)];
-            close(&snapshot, &rules, start, &mut runs, false, &options).expect("memory");
+            close(
+                &snapshot,
+                &rules,
+                start,
+                &mut runs,
+                false,
+                &Context::new(&options),
+            )
+            .expect("memory");
             let mut union = derived(&runs);
             union.extend(&triples(&snapshot));
             assert_eq!(union, expected, "seed {seed}, further: {rules:#?}");
@@ -275,7 +284,7 @@ fn a_long_chain_is_closed_in_few_rounds() {
         Start::Everything,
         &mut runs,
         false,
-        &options,
+        &Context::new(&options),
     )
     .expect("memory");
     assert_eq!(derived(&runs).len(), length * (length - 1) / 2);
