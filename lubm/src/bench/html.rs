@@ -15,9 +15,9 @@ const STYLE: &str = "\
 --s0:#6ea8e0;--s1:#e8954a;--s2:#5fbf7a;--s3:#c095e4;--s4:#ec84ad;--s5:#97a3af}}
 body{font:15px/1.5 system-ui,sans-serif;max-width:52rem;margin:2rem auto;padding:0 1rem;color:var(--text);background:var(--back)}
 table{border-collapse:collapse}td,th{padding:.15rem .7rem;text-align:right;border-bottom:1px solid var(--line)}
-th{font-weight:600}td:last-child,th:last-child{text-align:left}td:first-child{white-space:nowrap}
+th{font-weight:600}td:last-child,th:last-child{text-align:left}table.summary td{text-align:left;vertical-align:top}p,td{overflow-wrap:anywhere}
 svg{max-width:100%;height:auto}text{font:13px system-ui,sans-serif;fill:var(--text)}.axis{fill:var(--muted)}line{stroke:var(--line)}
-.key{display:inline-block;width:.8em;height:.8em;margin:0 .4em 0 1.2em}.wrong{color:var(--wrong);font-weight:600}
+.key{display:inline-block;width:.8em;height:.8em;margin:0 .4em 0 0}.key+span{margin-right:1.2em}.wrong{color:var(--wrong);font-weight:600}
 .s0{fill:var(--s0);background:var(--s0)}.s1{fill:var(--s1);background:var(--s1)}.s2{fill:var(--s2);background:var(--s2)}\
 .s3{fill:var(--s3);background:var(--s3)}.s4{fill:var(--s4);background:var(--s4)}.s5{fill:var(--s5);background:var(--s5)}
 ";
@@ -25,7 +25,7 @@ svg{max-width:100%;height:auto}text{font:13px system-ui,sans-serif;fill:var(--te
 /// The whole page.
 pub fn html(report: &BenchReport) -> String {
     let mut page = String::new();
-    let title = format!("LUBM, {} universities", report.universities);
+    let title = report.title();
     // Writing to a string does not fail.
     let _ = write!(
         page,
@@ -33,7 +33,7 @@ pub fn html(report: &BenchReport) -> String {
          <style>{STYLE}</style></head>\n<body>\n<h1>{title}</h1>\n"
     );
     summary(report, &mut page);
-    page.push_str("<h2>Queries, warm</h2>\n");
+    page.push_str("<h2>Queries, warm, in ms</h2>\n");
     if !report.peers.is_empty() {
         legend(report, &mut page);
     }
@@ -110,7 +110,7 @@ fn summary(report: &BenchReport, page: &mut String) {
     );
     let _ = write!(
         page,
-        "<table>{rows}</table>\n<p>Power is 3600 / the geometric mean of the warm seconds, throughput 3600 * queries / wall \
+        "<table class=\"summary\">{rows}</table>\n<p>Power is 3600 / the geometric mean of the warm seconds, throughput 3600 * queries / wall \
          seconds of all streams, composite the square root of their product.</p>\n"
     );
 }
@@ -176,7 +176,7 @@ fn legend(report: &BenchReport, page: &mut String) {
     {
         let _ = write!(
             page,
-            "<span class=\"key s{}\"></span>{}",
+            "<span class=\"key s{}\"></span><span>{}</span>",
             series % SERIES,
             escaped(name)
         );

@@ -111,6 +111,14 @@ impl BenchReport {
             && queries.all(|query| query.verdict != Verdict::Wrong)
     }
 
+    /// What was run, in a few words.
+    pub fn title(&self) -> String {
+        match self.universities {
+            1 => "LUBM, 1 university".to_owned(),
+            universities => format!("LUBM, {universities} universities"),
+        }
+    }
+
     /// The geometric mean of the queries' warm times in seconds, if there were warm runs.
     pub fn geometric_mean(&self) -> Option<f64> {
         let logarithms = self
@@ -141,7 +149,7 @@ impl fmt::Display for BenchReport {
             bytes,
             seconds,
         } = self.generate;
-        writeln!(f, "LUBM, {} universities", self.universities)?;
+        writeln!(f, "{}", self.title())?;
         let megabytes = bytes as f64 / 1e6;
         writeln!(
             f,
