@@ -231,6 +231,15 @@ fn keys() {
 }
 
 #[test]
+fn keys_of_class_expressions() {
+    check(
+        Profile::OwlSameAs,
+        "[ owl:unionOf ( :A :B ) ] owl:hasKey ( :p ) . :a a :A ; :p 1 . :b a :B ; :p 1 . :c a :C ; :p 1 .",
+        ":a owl:sameAs :a, :b ; a :B . :b owl:sameAs :a, :b ; a :A .",
+    );
+}
+
+#[test]
 fn at_most_one_value() {
     let same = ":y owl:sameAs :y, :z . :z owl:sameAs :y, :z .";
     let restrictions = [

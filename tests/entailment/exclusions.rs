@@ -12,7 +12,7 @@ const REFLEXIVE: &str = "each class is below itself (rdfs6, rdfs10): left out";
 const SAME: &str = "each thing is the same as itself (eq-ref): left out";
 const EXPRESSION: &str =
     "asks for instances of a class expression that only the query has (OWL 2 direct semantics)";
-const ANONYMOUS: &str = "asks for instances of an anonymous class of the data: such expressions are compiled away, see profile/owl.rs";
+const ANONYMOUS: &str = "asks for instances of an anonymous class of the data: such expressions are compiled away, see profile/class.rs";
 const NO_NAME: &str =
     "anonymous classes of the data are answers, too; by the direct semantics only names are";
 const NOTHING: &str = "owl:Nothing is below each class (scm-cls): left out";

@@ -1,10 +1,10 @@
 //! Constraints: what must not match. They are rules whose conclusion says only which terms contradict the ontology; nobody
 //! stores it. Names are those of the rules of OWL 2 RL that conclude `false`.
 //!
-//! cax-dw and cax-adc (disjoint classes, as pairs), cls-com (complements), cls-nothing2, cls-maxc1 and cls-maxqc1/2 (no value: rules of `owl.rs`),
+//! cax-dw and cax-adc (disjoint classes, as pairs), cls-com (complements), cls-nothing2, cls-maxc1 and cls-maxqc1/2 (no value: rules of `class.rs`),
 //! prp-pdw and prp-adp (disjoint properties), prp-irp, prp-asyp, prp-npa1/2 (triples that are said not to be), eq-diff1/2/3.
 
-use super::owl::{Classes, Wanted, classes};
+use super::class::{Classes, Wanted, classes};
 use super::{Rules, triple};
 use crate::error::Result;
 use crate::facts::Facts;

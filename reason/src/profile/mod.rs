@@ -1,5 +1,6 @@
 //! Profiles: which rules are made from an ontology.
 
+mod class;
 mod constraint;
 mod owl;
 mod rdfs;
@@ -9,7 +10,7 @@ use crate::facts::Facts;
 use crate::ontology::Ontology;
 use crate::rule::{Atom, Rule, Slot};
 use crate::vocabulary::Vocabulary;
-use owl::Wanted;
+use class::Wanted;
 use quadrille_store::TermId;
 use std::fmt;
 use std::str::FromStr;
@@ -90,7 +91,7 @@ impl Profile {
                 Self::OwlSameAs => Wanted::RulesWithSameAs,
                 _ => Wanted::Rules,
             };
-            owl::classes(&mut rules, ontology, facts, wanted)?;
+            class::classes(&mut rules, ontology, facts, wanted)?;
             owl::chains(&mut rules, ontology);
         }
         if self >= Self::OwlSameAs {
