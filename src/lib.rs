@@ -33,7 +33,9 @@
 //! ```
 //!
 //! The parts, each a crate of its own: [`store`] (terms, ids, quad indexes, segments, snapshots), [`load`] (from files to a
-//! segment), [`reason`] (what follows from the data by rules), [`sparql`] (queries). Terms are those of [`oxrdf`], here as [`model`].
+//! segment), [`reason`] (what follows from the data by rules), [`sparql`] (queries); [`rules`] reads rules that are written as queries. Terms are those of [`oxrdf`], here as [`model`].
+
+pub mod rules;
 
 pub use oxrdf as model;
 pub use quadrille_reason as reason;

@@ -98,13 +98,14 @@ const RULES: &[Rule] = &[
     },
 ];
 
-/// What an embedding program gets without the command line.
+/// What an embedding program gets without the command line; `spargebra` comes with `quadrille-sparql` in any case.
 const EMBEDDED: &[&str] = &[
     "oxrdf",
     "quadrille-loader",
     "quadrille-reason",
     "quadrille-sparql",
     "quadrille-store",
+    "spargebra",
 ];
 
 /// The modules that may lift the ban on unsafe code, each for one reason that it states.

@@ -6,7 +6,7 @@
 # QUADRILLE is the program to measure; by default the release build, which is brought up to date first.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-python=$here/../../target/peers/python/bin/python
+python=${PEERS:-$here/../../target/peers}/python/bin/python
 export PYTHONDONTWRITEBYTECODE=1
 
 if [ ! -x "$python" ]; then

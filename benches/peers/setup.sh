@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
-# Installs the peers that load.sh and virtuoso.sh run, with their ordinary clients, into target/peers.
+# Installs the peers that load.sh, lubm.sh and virtuoso.sh run, with their ordinary clients, into target/peers, or where
+# PEERS says (then it must say so to the others as well).
 #
 #   setup.sh             Oxigraph and sparq, from PyPI into a virtual environment of their own
 #   setup.sh virtuoso    Virtuoso too, the Debian package unpacked (not installed: no root, no service)
 #
 # The versions are pinned, so that figures of different days compare; newer ones: OXIGRAPH_VERSION, SPARQ_VERSION.
 set -euo pipefail
-mkdir -p "$(dirname "$0")/../../target/peers"
-cd "$(dirname "$0")/../../target/peers"
+peers=${PEERS:-$(dirname "$0")/../../target/peers}
+mkdir -p "$peers"
+cd "$peers"
 
 oxigraph=${OXIGRAPH_VERSION:-0.5.13}
 sparq=${SPARQ_VERSION:-0.1.6}

@@ -10,6 +10,7 @@ use quadrille_reason::{InferOptions, Mode, Profile, infer};
 use quadrille_sparql::CancellationToken;
 use quadrille_store::Store;
 use std::path::Path;
+use std::time::Duration;
 
 fn run(universities: u32, profile: Profile, directory: &Path) -> BenchReport {
     let report = bench::run(&BenchOptions {
@@ -18,6 +19,8 @@ fn run(universities: u32, profile: Profile, directory: &Path) -> BenchReport {
         warm_runs: 0,
         streams: 0,
         query_threads: 2,
+        peers: Vec::new(),
+        peer_timeout: Duration::ZERO,
         load: LoadOptions::default(),
         infer: Some(InferOptions::new(profile)),
         stop_generating: std::sync::Arc::default(),

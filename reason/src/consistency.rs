@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::explain::{Bound, search, unify};
 use crate::facts::Facts;
 use crate::fixpoint::conclusions;
-use crate::options::InferOptions;
+use crate::options::Context;
 use crate::rule::Rule;
 use oxrdf::Triple;
 use quadrille_store::{Quad, Snapshot, TermId};
@@ -38,12 +38,14 @@ pub type Matches = Vec<(&'static str, Vec<[TermId; 3]>)>;
 pub fn check(
     facts: &Facts<'_>,
     constraints: &[Rule],
-    options: &InferOptions,
+    context: &Context<'_>,
 ) -> Result<(u64, Matches)> {
     let (mut count, mut matches) = (0, Vec::new());
     for constraint in constraints {
         let mut found: Vec<[TermId; 3]> = Vec::new();
-        for part in conclusions(facts, std::slice::from_ref(constraint), options)? {
+        let constraint_alone = std::slice::from_ref(constraint);
+        let (parts, _charge) = conclusions(facts, constraint_alone, context)?;
+        for part in parts {
             for ((predicate, _), pairs) in part {
                 found.extend(
                     pairs

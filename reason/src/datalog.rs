@@ -7,13 +7,13 @@
 //! (?x a ex:Adult) <- (?x ex:age "18"^^<http://www.w3.org/2001/XMLSchema#integer>) .
 //!
 //! rules   = { "prefix" name ":" iri "." | triple "<-" condition { "," condition } "." }
-//! condition = triple | variable "!=" variable
+//! condition = triple | variable "!=" term
 //! triple  = "(" term term term ")"
 //! term    = variable | iri | name ":" name | "a" | literal as in N-Triples
 //! ```
 //!
-//! What always holds of rules that were parsed: a predicate is an IRI or a variable, a subject no literal, and every
-//! variable of the head and of an inequality occurs in a triple of the body.
+//! A program may make rules without a text ([`UserRule::new`]). What always holds of a rule: a predicate is an IRI or a
+//! variable, a subject no literal, no term is a blank node, and every variable of the head and of an inequality occurs in a triple of the body.
 
 use crate::rule::{Atom, Rule, Slot};
 use oxrdf::{NamedNode, Term};
@@ -21,23 +21,86 @@ use quadrille_store::TermId;
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-/// The rules of a file.
+/// Rules of a user.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct UserRules {
     rules: Vec<UserRule>,
 }
 
+/// One of them.
 #[derive(Clone, PartialEq, Eq, Debug)]
-struct UserRule {
+pub struct UserRule {
     head: [Part; 3],
     body: Vec<[Part; 3]>,
-    differ: Vec<(usize, usize)>,
+    differ: Vec<(usize, Part)>,
 }
 
+/// A place in a triple of a rule.
 #[derive(Clone, PartialEq, Eq, Debug)]
-enum Part {
+pub enum Part {
+    /// A term.
     Term(Term),
+    /// A variable, by a number; which numbers there are does not matter.
     Variable(usize),
+}
+
+impl UserRule {
+    /// A rule: where the triples of the body are, and no variable of `differ` stands for the term beside it, there is the head.
+    ///
+    /// # Errors
+    /// What is wrong with it, see the module's head.
+    pub fn new(
+        head: [Part; 3],
+        body: Vec<[Part; 3]>,
+        differ: Vec<(usize, Part)>,
+    ) -> Result<Self, String> {
+        let rule = Self { head, body, differ };
+        if rule.body.is_empty() {
+            return Err("a rule without a triple in its body".to_owned());
+        }
+        for triple in rule.body.iter().chain([&rule.head]) {
+            check_triple(triple)?;
+        }
+        if let Some(variable) = rule.free_variable() {
+            return Err(format!(
+                "variable {variable} occurs in no triple of the rule's body"
+            ));
+        }
+        Ok(rule)
+    }
+
+    /// A variable of the head or of an inequality that no triple of the body has.
+    fn free_variable(&self) -> Option<usize> {
+        let variables = |parts: &mut dyn Iterator<Item = &Part>| -> Vec<usize> {
+            let numbers = parts.filter_map(|part| match part {
+                Part::Variable(number) => Some(*number),
+                Part::Term(_) => None,
+            });
+            numbers.collect()
+        };
+        let bound = variables(&mut self.body.iter().flatten());
+        let mut asked = variables(&mut self.head.iter());
+        asked.extend(self.differ.iter().map(|(left, _)| *left));
+        asked.extend(variables(&mut self.differ.iter().map(|(_, right)| right)));
+        asked.into_iter().find(|variable| !bound.contains(variable))
+    }
+}
+
+fn check_triple(triple: &[Part; 3]) -> Result<(), String> {
+    if let Part::Term(Term::Literal(literal)) = &triple[0] {
+        return Err(format!("{literal} cannot be a subject"));
+    }
+    match &triple[1] {
+        Part::Variable(_) | Part::Term(Term::NamedNode(_)) => {}
+        Part::Term(term) => return Err(format!("{term} cannot be a predicate")),
+    }
+    let blank = triple
+        .iter()
+        .find(|part| matches!(part, Part::Term(Term::BlankNode(_))));
+    match blank {
+        Some(Part::Term(node)) => Err(format!("{node}: a rule cannot name a blank node")),
+        _ => Ok(()),
+    }
 }
 
 /// What is wrong with the text of rules.
@@ -51,6 +114,16 @@ pub struct RuleError {
 }
 
 impl UserRules {
+    /// Adds a rule.
+    pub fn push(&mut self, rule: UserRule) {
+        self.rules.push(rule);
+    }
+
+    /// Adds the rules of others.
+    pub fn append(&mut self, others: Self) {
+        self.rules.extend(others.rules);
+    }
+
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty()
@@ -58,11 +131,13 @@ impl UserRules {
 
     /// The terms that the rules mention, in their sequence.
     pub(crate) fn terms(&self) -> Vec<Term> {
-        let parts = self
-            .rules
-            .iter()
-            .flat_map(|rule| rule.body.iter().chain([&rule.head]));
-        let terms = parts.flatten().filter_map(|part| match part {
+        let parts = self.rules.iter().flat_map(|rule| {
+            let triples = rule.body.iter().chain([&rule.head]);
+            triples
+                .flatten()
+                .chain(rule.differ.iter().map(|(_, right)| right))
+        });
+        let terms = parts.filter_map(|part| match part {
             Part::Term(term) => Some(term.clone()),
             Part::Variable(_) => None,
         });
@@ -72,15 +147,17 @@ impl UserRules {
     /// The rules over ids; `ids` are those of [`UserRules::terms`].
     pub(crate) fn compile(&self, ids: &[TermId]) -> Vec<Rule> {
         let mut ids = ids.iter();
-        let mut atom = |parts: &[Part; 3]| {
-            Atom(parts.each_ref().map(|part| match part {
-                Part::Variable(number) => Slot::Variable(*number),
-                Part::Term(_) => Slot::Constant(*ids.next().expect("an id for each term")),
-            }))
+        let mut slot = |part: &Part| match part {
+            Part::Variable(number) => Slot::Variable(*number),
+            Part::Term(_) => Slot::Constant(*ids.next().expect("an id for each term")),
         };
         let rules = self.rules.iter().map(|rule| {
+            let mut atom = |triple: &[Part; 3]| Atom(triple.each_ref().map(&mut slot));
             let body = rule.body.iter().map(&mut atom).collect();
-            Rule::new("user rule", atom(&rule.head), body, rule.differ.clone())
+            let head = atom(&rule.head);
+            let differ = rule.differ.iter();
+            let differ = differ.map(|(left, right)| (*left, slot(right))).collect();
+            Rule::new("user rule", head, body, differ)
         });
         rules.filter(|rule| !rule.is_trivial()).collect()
     }
@@ -244,7 +321,7 @@ impl<'a> Parser<'a> {
             } else {
                 let left = self.variable()?;
                 self.expect("!=")?;
-                rule.differ.push((left, self.variable()?));
+                rule.differ.push((left, self.part()?));
             }
             match self.take()? {
                 "," => {}
@@ -252,18 +329,8 @@ impl<'a> Parser<'a> {
                 token => return self.error(format!("{token:?} where \",\" or \".\" is expected")),
             }
         }
-        let variables = |triple: &[Part; 3]| -> Vec<usize> {
-            let numbers = triple.iter().map(|part| match part {
-                Part::Variable(number) => Some(*number),
-                Part::Term(_) => None,
-            });
-            numbers.flatten().collect()
-        };
-        let bound: Vec<usize> = rule.body.iter().flat_map(variables).collect();
-        let mut asked = variables(&rule.head);
-        asked.extend(rule.differ.iter().flat_map(|(left, right)| [*left, *right]));
-        if let Some(free) = asked.iter().find(|variable| !bound.contains(variable)) {
-            let name = self.variables[*free];
+        if let Some(free) = rule.free_variable() {
+            let name = self.variables[free];
             return self.error(format!("{name} occurs in no triple of the rule's body"));
         }
         if rule.body.is_empty() {
@@ -276,12 +343,9 @@ impl<'a> Parser<'a> {
         self.expect("(")?;
         let triple = [self.part()?, self.part()?, self.part()?];
         self.expect(")")?;
-        if let Part::Term(Term::Literal(literal)) = &triple[0] {
-            return self.error(format!("{literal} cannot be a subject"));
-        }
-        match &triple[1] {
-            Part::Variable(_) | Part::Term(Term::NamedNode(_)) => Ok(triple),
-            Part::Term(term) => self.error(format!("{term} cannot be a predicate")),
+        match check_triple(&triple) {
+            Ok(()) => Ok(triple),
+            Err(reason) => self.error(reason),
         }
     }
 

@@ -12,6 +12,14 @@ pub enum InferError {
     /// It was cancelled.
     #[error("the inference was cancelled")]
     Cancelled,
+    /// What was inferred, or what rules were joined in, exceeds the budget.
+    #[error(
+        "the inference needs more than {limit} bytes of memory: allow more, or infer by a weaker profile"
+    )]
+    Memory {
+        /// The budget in bytes.
+        limit: u64,
+    },
     /// The ontology asks for more than this reasoner does.
     #[error("{what}: more than {limit}")]
     Limit {

@@ -10,6 +10,8 @@
 
 use crate::error::Result;
 use crate::facts::{Facts, order_for, pattern, place};
+use crate::memory::Charge;
+use crate::options::Context;
 use crate::rule::{Atom, Rule, Slot};
 use bytemuck::cast_slice_mut;
 use quadrille_store::{ColumnMask, Columns, Kind, Order, Scan, Snapshot, TermId};
@@ -17,19 +19,22 @@ use std::collections::BTreeMap;
 
 /// Rows that are read from a scan at once.
 const BATCH_ROWS: usize = 4096;
+/// Values by which rows may grow before their memory is counted.
+const COUNT_VALUES: usize = 64 << 10;
 
 /// What a rule concludes: pairs (object, subject), sorted and each once, by predicate and, where the rule's head has
 /// one, by its constant object.
 pub type Conclusions = BTreeMap<(TermId, Option<TermId>), Vec<[TermId; 2]>>;
 
 /// Rows of variables' terms, one after the other.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Rows {
     /// The variable of each column.
     variables: Vec<usize>,
     values: Vec<TermId>,
     /// How many, for rows without columns.
     count: usize,
+    charge: Charge,
 }
 
 /// A rule with the premise that it begins with.
@@ -118,7 +123,7 @@ impl<'a> Evaluation<'a> {
                 .rule
                 .differ
                 .iter()
-                .any(|(l, r)| [*l, *r].contains(&variable))
+                .any(|(left, right)| *left == variable || right.variable() == Some(variable))
     }
 
     /// The columns of the first premise's rows: each variable with the place of its first occurrence, and pairs of places
@@ -143,12 +148,10 @@ impl<'a> Evaluation<'a> {
         &self,
         mut scan: Scan,
         others: &dyn Fn(usize) -> Facts<'a>,
+        context: &Context<'_>,
     ) -> Result<Conclusions> {
         let shape = self.shape();
-        let mut rows = Rows {
-            variables: shape.variables.clone(),
-            ..Rows::default()
-        };
+        let mut rows = Rows::new(shape.variables.clone(), context);
         let mut columns = Columns::default();
         loop {
             columns.clear();
@@ -162,8 +165,9 @@ impl<'a> Evaluation<'a> {
                     rows.push(shape.columns.iter().map(|column| value(*column)));
                 }
             }
+            rows.count_memory(context)?;
         }
-        self.join(rows, others)
+        self.join(rows, others, context)
     }
 
     /// Evaluates the rule for rows of the first premise's order, the constants left out.
@@ -172,12 +176,10 @@ impl<'a> Evaluation<'a> {
         slice: &[[TermId; N]],
         skip: usize,
         others: &dyn Fn(usize) -> Facts<'a>,
+        context: &Context<'_>,
     ) -> Result<Conclusions> {
         let shape = self.shape();
-        let mut rows = Rows {
-            variables: shape.variables.clone(),
-            ..Rows::default()
-        };
+        let mut rows = Rows::new(shape.variables.clone(), context);
         for row in slice {
             let row = &row[skip..];
             if shape
@@ -188,17 +190,23 @@ impl<'a> Evaluation<'a> {
                 rows.push(shape.columns.iter().map(|column| row[*column]));
             }
         }
-        self.join(rows, others)
+        rows.count_memory(context)?;
+        self.join(rows, others, context)
     }
 
     /// Joins rows of the first premise with the others; `others` says what each is looked up in.
-    fn join(&self, mut rows: Rows, others: &dyn Fn(usize) -> Facts<'a>) -> Result<Conclusions> {
+    fn join(
+        &self,
+        mut rows: Rows,
+        others: &dyn Fn(usize) -> Facts<'a>,
+        context: &Context<'_>,
+    ) -> Result<Conclusions> {
         for (step, premise) in self.sequence.iter().enumerate() {
             if rows.count == 0 {
                 return Ok(Conclusions::new());
             }
             let later = &self.sequence[step + 1..];
-            rows = self.join_one(rows, *premise, later, &others(*premise))?;
+            rows = self.join_one(rows, *premise, later, &others(*premise), context)?;
         }
         Ok(self.conclude(&rows))
     }
@@ -209,6 +217,7 @@ impl<'a> Evaluation<'a> {
         premise: usize,
         later: &[usize],
         facts: &Facts<'_>,
+        context: &Context<'_>,
     ) -> Result<Rows> {
         let atom = &self.rule.body[premise];
         let mut key: Vec<usize> = atom.variables().collect();
@@ -244,10 +253,9 @@ impl<'a> Evaluation<'a> {
             })
             .collect();
         let new = shape(&slots[bound..], |variable| self.is_needed(variable, later));
-        let mut joined = Rows {
-            variables: kept.iter().chain(&new.variables).copied().collect(),
-            ..Rows::default()
-        };
+        let variables = kept.iter().chain(&new.variables).copied().collect();
+        let mut joined = Rows::new(variables, context);
+        let mut count_at = COUNT_VALUES;
         let free = slots.len() - bound;
         let width = columns.len();
         let mut cursors = facts.cursors(atom, order)?;
@@ -285,9 +293,14 @@ impl<'a> Evaluation<'a> {
                     let kept = kept_columns.iter().map(|column| row(index)[*column]);
                     joined.push(kept.chain(found.iter().copied()));
                 }
+                if joined.values.len() >= count_at {
+                    joined.count_memory(context)?;
+                    count_at = joined.values.len() + COUNT_VALUES;
+                }
             }
             start = end;
         }
+        joined.count_memory(context)?;
         Ok(joined)
     }
 
@@ -302,16 +315,20 @@ impl<'a> Evaluation<'a> {
             Slot::Constant(id) => (id, 0),
             Slot::Variable(variable) => (TermId::UNBOUND, place(variable) + 1),
         });
+        // A variable's column, and another's or a term.
         let differ: Vec<_> = self
             .rule
             .differ
             .iter()
-            .map(|(l, r)| (place(*l), place(*r)))
+            .map(|(left, right)| (place(*left), right.variable().map(place), right.constant()))
             .collect();
         let object = self.rule.head.0[2].constant();
         let mut triples = (0..rows.count).filter_map(|index| {
             let row = &rows.values[index * width..(index + 1) * width];
-            if differ.iter().any(|(left, right)| row[*left] == row[*right]) {
+            let are_same = |(left, right, term): &(usize, Option<usize>, Option<TermId>)| {
+                Some(row[*left]) == right.map(|right| row[right]).or(*term)
+            };
+            if differ.iter().any(are_same) {
                 return None;
             }
             let [subject, predicate, object] =
@@ -372,6 +389,20 @@ fn shape(slots: &[usize], is_needed: impl Fn(usize) -> bool) -> Shape {
 }
 
 impl Rows {
+    fn new(variables: Vec<usize>, context: &Context<'_>) -> Self {
+        Self {
+            variables,
+            values: Vec::new(),
+            count: 0,
+            charge: context.memory.charge(0),
+        }
+    }
+
+    fn count_memory(&self, context: &Context<'_>) -> Result<()> {
+        self.charge.grow_to(self.values.len() * size_of::<TermId>());
+        context.check()
+    }
+
     fn push(&mut self, row: impl Iterator<Item = TermId>) {
         self.values.extend(row);
         self.count += 1;
@@ -391,6 +422,9 @@ impl Rows {
                 .map(|place| place.expect("a variable of the rows"))
                 .collect();
             let mut values = Vec::with_capacity(self.count * columns.len());
+            let _copy = self
+                .charge
+                .beside(self.count * columns.len() * size_of::<TermId>());
             for row in 0..self.count {
                 values.extend(
                     columns

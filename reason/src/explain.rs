@@ -6,7 +6,7 @@
 use crate::error::Result;
 use crate::facts::{Facts, order_for, place};
 use crate::infer::reason;
-use crate::options::InferOptions;
+use crate::options::{Context, InferOptions};
 use crate::rule::{Atom, Rule, Slot};
 use crate::run::Run;
 use crate::vocabulary::Vocabulary;
@@ -59,7 +59,7 @@ pub fn explain(
     let goal = [subject, predicate, object];
     let explicit = snapshot.explicit();
     let vocabulary = Vocabulary::find(&explicit, &options.rules.terms())?;
-    let closed = reason(&explicit, None, &vocabulary, options, true)?;
+    let closed = reason(&explicit, None, &vocabulary, &Context::new(options), true)?;
     let explanation = Explanation {
         snapshot: &explicit,
         rules: &closed.rules,
@@ -183,11 +183,11 @@ pub fn search(
     let open = (0..premises.len()).filter(|premise| premises[*premise].is_none());
     let atom_of = |premise: usize| Atom(rule.body[premise].0.map(|slot| value(slot, bound)));
     let Some(premise) = open.min_by_key(|premise| atom_of(*premise).variables().count()) else {
-        let id = |variable| value(Slot::Variable(variable), bound);
+        let id = |slot| value(slot, bound);
         return Ok(rule
             .differ
             .iter()
-            .all(|(left, right)| id(*left) != id(*right)));
+            .all(|(left, right)| id(Slot::Variable(*left)) != id(*right)));
     };
     let atom = atom_of(premise);
     let order = order_for(&atom, &[]);

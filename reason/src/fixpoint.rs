@@ -19,7 +19,8 @@
 use crate::error::Result;
 use crate::evaluate::{Conclusions, Evaluation};
 use crate::facts::{FactCursor, Facts, RunRows, run_rows};
-use crate::options::InferOptions;
+use crate::memory::Charge;
+use crate::options::Context;
 use crate::rule::{Atom, Rule, Slot};
 use crate::run::Run;
 use crate::workers;
@@ -46,25 +47,25 @@ pub fn close(
     start: Start,
     runs: &mut Vec<Arc<Run>>,
     keep_rounds: bool,
-    options: &InferOptions,
+    context: &Context<'_>,
 ) -> Result<u64> {
     let mut rounds = 0;
     let mut delta = match start {
         Start::Everything => {
             let facts = Facts { snapshot, runs };
-            let tasks = everything(&facts, rules, options)?;
-            round(&facts, &facts, None, tasks, options)?
+            let tasks = everything(&facts, rules, context)?;
+            round(&facts, &facts, None, tasks, context)?
         }
         Start::Delta(delta) => {
             // The snapshot has the delta: every premise but the first is looked up in all of it.
             let facts = Facts { snapshot, runs };
             let tasks = of_delta(&facts, rules, &delta)?;
-            round(&facts, &facts, Some(&delta), tasks, options)?
+            round(&facts, &facts, Some(&delta), tasks, context)?
         }
     };
     while !delta.is_empty() {
         rounds += 1;
-        options.check_cancelled()?;
+        context.check()?;
         let older = runs.clone();
         runs.push(Arc::clone(&delta));
         let (older, newer) = (
@@ -75,9 +76,9 @@ pub fn close(
             Facts { snapshot, runs },
         );
         let tasks = of_delta(&older, rules, &delta)?;
-        let next = round(&older, &newer, Some(&delta), tasks, options)?;
+        let next = round(&older, &newer, Some(&delta), tasks, context)?;
         if !keep_rounds {
-            tidy(runs);
+            tidy(runs, context);
         }
         delta = next;
     }
@@ -85,14 +86,14 @@ pub fn close(
 }
 
 /// Merges the newest runs while they are of about one size, so that there are few.
-fn tidy(runs: &mut Vec<Arc<Run>>) {
+fn tidy(runs: &mut Vec<Arc<Run>>, context: &Context<'_>) {
     while let [.., older, newer] = &runs[..] {
         if older.len() > 2 * newer.len() {
             return;
         }
-        let merged = Arc::new(Run::merge(&[older, newer]));
+        let merged = Run::merge(&[older, newer]).counted(&context.memory);
         runs.truncate(runs.len() - 2);
-        runs.push(merged);
+        runs.push(Arc::new(merged));
     }
 }
 
@@ -114,7 +115,7 @@ enum Input {
 fn everything<'a>(
     facts: &Facts<'_>,
     rules: &'a [Rule],
-    options: &InferOptions,
+    context: &Context<'_>,
 ) -> Result<Vec<Task<'a>>> {
     let mut tasks = Vec::new();
     for rule in rules {
@@ -126,7 +127,7 @@ fn everything<'a>(
         let first = first.expect("a rule has premises");
         let evaluation = || Evaluation::new(rule, first, &weights);
         let parts = if weights[first] > TASK_ROWS {
-            (weights[first] / TASK_ROWS).min(8 * options.threads as u64) as usize
+            (weights[first] / TASK_ROWS).min(8 * context.options.threads as u64) as usize
         } else {
             1
         };
@@ -196,14 +197,14 @@ fn of_run<'a>(
         .collect()
 }
 
-/// What rules conclude from facts in one round.
+/// What rules conclude from facts in one round, and the memory that it takes.
 pub fn conclusions(
     facts: &Facts<'_>,
     rules: &[Rule],
-    options: &InferOptions,
-) -> Result<Vec<Conclusions>> {
-    let tasks = everything(facts, rules, options)?;
-    run(facts, facts, None, &tasks, options)
+    context: &Context<'_>,
+) -> Result<(Vec<Conclusions>, Charge)> {
+    let tasks = everything(facts, rules, context)?;
+    run(facts, facts, None, &tasks, context)
 }
 
 /// Runs the tasks and gives what is new.
@@ -212,11 +213,11 @@ fn round(
     newer: &Facts<'_>,
     delta: Option<&Run>,
     tasks: Vec<Task<'_>>,
-    options: &InferOptions,
+    context: &Context<'_>,
 ) -> Result<Arc<Run>> {
-    let conclusions = run(older, newer, delta, &tasks, options)?;
+    let (conclusions, _charge) = run(older, newer, delta, &tasks, context)?;
     drop(tasks);
-    new_run(newer, conclusions, options)
+    new_run(newer, conclusions, context)
 }
 
 fn run(
@@ -224,16 +225,17 @@ fn run(
     newer: &Facts<'_>,
     delta: Option<&Run>,
     tasks: &[Task<'_>],
-    options: &InferOptions,
-) -> Result<Vec<Conclusions>> {
-    workers::each(options.threads, tasks, |task| {
-        options.check_cancelled()?;
+    context: &Context<'_>,
+) -> Result<(Vec<Conclusions>, Charge)> {
+    let charge = context.memory.charge(0);
+    let conclusions = workers::each(context.options.threads, tasks, |task| {
+        context.check()?;
         let others = |premise: usize| if premise < task.first { *older } else { *newer };
-        match &task.input {
+        let concluded = match &task.input {
             Input::Stored(scan) => {
                 let scan = scan.lock().expect("no worker panics").take();
                 let scan = scan.expect("a task runs once");
-                task.evaluation.stored(scan, &others)
+                task.evaluation.stored(scan, &others, context)
             }
             Input::Run(number, rows) => {
                 let run = match number {
@@ -242,14 +244,23 @@ fn run(
                 };
                 let (all, skip) = RunRows::new(run, task.evaluation.atom(), task.evaluation.order);
                 match all {
-                    RunRows::Pairs(all) => task.evaluation.slice(&all[rows.clone()], skip, &others),
+                    RunRows::Pairs(all) => {
+                        let rows = &all[rows.clone()];
+                        task.evaluation.slice(rows, skip, &others, context)
+                    }
                     RunRows::Triples(all) => {
-                        task.evaluation.slice(&all[rows.clone()], skip, &others)
+                        let rows = &all[rows.clone()];
+                        task.evaluation.slice(rows, skip, &others, context)
                     }
                 }
             }
-        }
-    })
+        }?;
+        let pairs: usize = concluded.values().map(Vec::len).sum();
+        charge.add(pairs * size_of::<[TermId; 2]>());
+        context.check()?;
+        Ok(concluded)
+    })?;
+    Ok((conclusions, charge))
 }
 
 /// Conclusions from several tasks, as [`Conclusions`] has them.
@@ -265,7 +276,7 @@ struct Group {
 fn new_run(
     facts: &Facts<'_>,
     conclusions: Vec<Conclusions>,
-    options: &InferOptions,
+    context: &Context<'_>,
 ) -> Result<Arc<Run>> {
     let mut groups: Chunks = Chunks::new();
     for (key, pairs) in conclusions.into_iter().flatten() {
@@ -292,7 +303,7 @@ fn new_run(
             chunks: Mutex::new(chunks),
         })
         .collect();
-    let new = workers::each(options.threads, &groups, |group| {
+    let new = workers::each(context.options.threads, &groups, |group| {
         let chunks = std::mem::take(&mut *group.chunks.lock().expect("no worker panics"));
         let mut pairs = chunks.into_iter().reduce(|mut all, mut chunk| {
             if all.len() < chunk.len() {
@@ -316,7 +327,7 @@ fn new_run(
             .or_default()
             .append(&mut pairs);
     }
-    Ok(Arc::new(Run::new(predicates)))
+    Ok(Arc::new(Run::new(predicates).counted(&context.memory)))
 }
 
 /// Drops the pairs (object, subject) that are among the facts.

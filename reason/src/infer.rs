@@ -17,7 +17,7 @@ use crate::error::Result;
 use crate::facts::Facts;
 use crate::fixpoint::{Start, close};
 use crate::ontology::Ontology;
-use crate::options::InferOptions;
+use crate::options::{Context, InferOptions};
 use crate::rule::{Rule, Slot};
 use crate::run::Run;
 use crate::vocabulary::Vocabulary;
@@ -34,7 +34,7 @@ use std::time::Instant;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Changed when the rules of a profile change, so that what older ones inferred is not built upon.
-const RULES_VERSION: u32 = 1;
+const RULES_VERSION: u32 = 2;
 
 /// Behind the name of a profile that a user's rules were added to.
 pub const WITH_RULES: &str = " with rules";
@@ -118,6 +118,7 @@ impl fmt::Display for InferReport {
 /// as it was then.
 pub fn infer(store: &Store, options: &InferOptions) -> Result<InferReport> {
     let began = Instant::now();
+    let context = Context::new(options);
     let reservation = store.begin_segment()?;
     let snapshot = store.snapshot();
     let mut name = options.profile.name().to_owned();
@@ -162,7 +163,7 @@ pub fn infer(store: &Store, options: &InferOptions) -> Result<InferReport> {
     let mut delta = None;
     if let Some(newer) = &newer {
         report.mode = Mode::Further;
-        let inserted = read(newer, options)?;
+        let inserted = read(newer, &context)?;
         overlap = in_both(&snapshot.inferred(), &inserted)?;
         delta = Some(inserted).filter(|inserted| !has_schema(inserted, &vocabulary));
     }
@@ -171,20 +172,21 @@ pub fn infer(store: &Store, options: &InferOptions) -> Result<InferReport> {
         constraints,
         runs,
         rounds,
-    } = reason(&base, delta, &vocabulary, options, false)?;
-    let (count, matches) = consistency::check(&facts(&base, &runs), &constraints, options)?;
+    } = reason(&base, delta, &vocabulary, &context, false)?;
+    let (count, matches) = consistency::check(&facts(&base, &runs), &constraints, &context)?;
     (report.rules, report.rounds) = (rules.len() as u64, rounds);
     let all: Vec<&Run> = runs.iter().map(|run| &**run).collect();
-    let derived = Run::merge(&all);
+    let derived = Run::merge(&all).counted(&context.memory);
+    drop(runs);
     report.derived = derived.len() as u64;
     report.reason_seconds = began.elapsed().as_secs_f64();
 
     let began = Instant::now();
     if !derived.is_empty() || !overlap.is_empty() {
         let path = &reservation.segment_path;
-        new.segment = Some(write_segment(store, path, &derived, &overlap, options)?);
+        new.segment = Some(write_segment(store, path, &derived, &overlap, &context)?);
     }
-    options.check_cancelled()?;
+    context.check()?;
     store.publish_inferred(reservation, new, entry, report.mode == Mode::Anew)?;
     let snapshot = store.snapshot();
     report.contradictions = consistency::shown(&snapshot, count, &matches)?;
@@ -216,7 +218,7 @@ pub fn reason(
     base: &Snapshot,
     delta: Option<Run>,
     vocabulary: &Vocabulary,
-    options: &InferOptions,
+    context: &Context<'_>,
     keep_rounds: bool,
 ) -> Result<Closed> {
     let mut start = delta.map_or(Start::Everything, |delta| Start::Delta(Arc::new(delta)));
@@ -224,11 +226,13 @@ pub fn reason(
     let mut rounds = 0;
     let mut ontology = Ontology::read(&facts(base, &runs), vocabulary)?;
     loop {
-        let mut rules = options
-            .profile
-            .rules(&ontology, vocabulary, &facts(base, &runs))?;
-        rules.extend(options.rules.compile(&vocabulary.of_rules));
-        rounds += close(base, &rules, start, &mut runs, keep_rounds, options)?;
+        let mut rules =
+            context
+                .options
+                .profile
+                .rules(&ontology, vocabulary, &facts(base, &runs))?;
+        rules.extend(context.options.rules.compile(&vocabulary.of_rules));
+        rounds += close(base, &rules, start, &mut runs, keep_rounds, context)?;
         let mut is_final = !rules.iter().any(|rule| concludes_schema(rule, vocabulary));
         if !is_final {
             let again = Ontology::read(&facts(base, &runs), vocabulary)?;
@@ -237,7 +241,8 @@ pub fn reason(
         }
         if is_final {
             let constraints =
-                options
+                context
+                    .options
                     .profile
                     .constraints(&ontology, vocabulary, &facts(base, &runs))?;
             return Ok(Closed {
@@ -256,7 +261,7 @@ fn facts<'a>(snapshot: &'a Snapshot, runs: &'a [Arc<Run>]) -> Facts<'a> {
 }
 
 /// The triples of the default graph.
-fn read(snapshot: &Snapshot, options: &InferOptions) -> Result<Run> {
+fn read(snapshot: &Snapshot, context: &Context<'_>) -> Result<Run> {
     let all = Pattern {
         subject: None,
         predicate: None,
@@ -267,11 +272,11 @@ fn read(snapshot: &Snapshot, options: &InferOptions) -> Result<Run> {
     let mut rows = Columns::default();
     let mut predicates: BTreeMap<TermId, Vec<[TermId; 2]>> = BTreeMap::new();
     loop {
-        options.check_cancelled()?;
+        context.check()?;
         rows.clear();
         let filled = scan.fill(&mut rows, 4096)?;
         if filled == 0 {
-            return Ok(Run::new(predicates));
+            return Ok(Run::new(predicates).counted(&context.memory));
         }
         for row in 0..filled {
             let [predicate, object, subject] = [0, 1, 2].map(|column| rows.columns[column][row]);
@@ -320,7 +325,10 @@ fn has_schema(run: &Run, vocabulary: &Vocabulary) -> bool {
 /// Whether a rule may conclude triples that change the rules. Those that close the hierarchies do not: what follows from a
 /// hierarchy follows from its closure.
 fn concludes_schema(rule: &Rule, vocabulary: &Vocabulary) -> bool {
-    if matches!(rule.name, "rdfs5" | "rdfs11" | "scm-eqc1" | "scm-eqp1") {
+    const OF_HIERARCHIES: [&str; 6] = [
+        "rdfs5", "rdfs11", "scm-eqc1", "scm-eqp1", "scm-int", "scm-uni",
+    ];
+    if OF_HIERARCHIES.contains(&rule.name) {
         return false;
     }
     match rule.head.0 {

@@ -19,6 +19,7 @@ mod explain;
 mod facts;
 mod fixpoint;
 mod infer;
+mod memory;
 mod ontology;
 mod options;
 mod profile;
@@ -29,7 +30,7 @@ mod workers;
 mod write;
 
 pub use consistency::{Contradiction, Contradictions, SHOWN_MAX};
-pub use datalog::{RuleError, UserRules};
+pub use datalog::{Part, RuleError, UserRule, UserRules};
 pub use error::{InferError, Result};
 pub use explain::{Reason, Step, explain};
 pub use infer::{InferReport, Mode, WITH_RULES, infer};

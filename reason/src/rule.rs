@@ -53,8 +53,8 @@ pub struct Rule {
     pub head: Atom,
     /// What it follows from; not empty.
     pub body: Vec<Atom>,
-    /// Pairs of variables that must not stand for the same term.
-    pub differ: Vec<(usize, usize)>,
+    /// Variables that must not stand for a term, or for the same term as another variable.
+    pub differ: Vec<(usize, Slot)>,
 }
 
 impl Rule {
@@ -66,7 +66,7 @@ impl Rule {
         name: &'static str,
         head: Atom,
         body: Vec<Atom>,
-        differ: Vec<(usize, usize)>,
+        differ: Vec<(usize, Slot)>,
     ) -> Self {
         assert!(!body.is_empty(), "a rule has premises");
         let mut rule = Self {
@@ -98,7 +98,10 @@ impl Rule {
             }
         }
         for (left, right) in &mut self.differ {
-            (*left, *right) = (number(*left), number(*right));
+            *left = number(*left);
+            if let Slot::Variable(right) = right {
+                *right = number(*right);
+            }
         }
     }
 
@@ -127,7 +130,7 @@ impl fmt::Debug for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {:?} <- {:?}", self.name, self.head, self.body)?;
         for (left, right) in &self.differ {
-            write!(f, ", ?{left} != ?{right}")?;
+            write!(f, ", ?{left} != {right:?}")?;
         }
         Ok(())
     }

@@ -7,6 +7,7 @@
 //!                                                     a variable as predicate ask
 //! ```
 
+use crate::memory::{Charge, Memory};
 use quadrille_store::{Order, TermId};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -17,6 +18,7 @@ pub struct Run {
     predicates: BTreeMap<TermId, Pairs>,
     triples: [OnceLock<Vec<[TermId; 3]>>; 6],
     length: usize,
+    charge: Option<Charge>,
 }
 
 #[derive(Debug)]
@@ -45,6 +47,12 @@ impl Run {
             run.predicates.insert(predicate, pairs);
         }
         run
+    }
+
+    /// Counts its memory: pairs in both orders from now on, and triples of all predicates when they are made.
+    pub fn counted(mut self, memory: &Memory) -> Self {
+        self.charge = Some(memory.charge(2 * self.length * size_of::<[TermId; 2]>()));
+        self
     }
 
     /// A run of all triples of some runs, which have none in common.
@@ -108,6 +116,9 @@ impl Run {
     pub fn triples(&self, order: Order) -> &[[TermId; 3]] {
         self.triples[order as usize].get_or_init(|| {
             let mut rows = Vec::with_capacity(self.length);
+            if let Some(charge) = &self.charge {
+                charge.add(self.length * size_of::<[TermId; 3]>());
+            }
             self.each(|[subject, predicate, object]| {
                 let mut row = [TermId::UNBOUND; 3];
                 for (value, position) in row.iter_mut().zip(order.columns()) {

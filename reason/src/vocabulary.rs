@@ -62,6 +62,18 @@ pub struct Vocabulary {
     pub asymmetric_property: Option<TermId>,
     pub all_disjoint_classes: Option<TermId>,
     pub nothing: Option<TermId>,
+    pub one_of: Option<TermId>,
+    pub has_key: Option<TermId>,
+    pub max_cardinality: Option<TermId>,
+    pub max_qualified_cardinality: Option<TermId>,
+    pub on_class: Option<TermId>,
+    pub all_disjoint_properties: Option<TermId>,
+    pub all_different: Option<TermId>,
+    pub distinct_members: Option<TermId>,
+    pub source_individual: Option<TermId>,
+    pub assertion_property: Option<TermId>,
+    pub target_individual: Option<TermId>,
+    pub target_value: Option<TermId>,
 }
 
 impl Vocabulary {
@@ -146,6 +158,18 @@ impl Vocabulary {
             asymmetric_property: find(OWL, "AsymmetricProperty")?,
             all_disjoint_classes: find(OWL, "AllDisjointClasses")?,
             nothing: find(OWL, "Nothing")?,
+            one_of: find(OWL, "oneOf")?,
+            has_key: find(OWL, "hasKey")?,
+            max_cardinality: find(OWL, "maxCardinality")?,
+            max_qualified_cardinality: find(OWL, "maxQualifiedCardinality")?,
+            on_class: find(OWL, "onClass")?,
+            all_disjoint_properties: find(OWL, "AllDisjointProperties")?,
+            all_different: find(OWL, "AllDifferent")?,
+            distinct_members: find(OWL, "distinctMembers")?,
+            source_individual: find(OWL, "sourceIndividual")?,
+            assertion_property: find(OWL, "assertionProperty")?,
+            target_individual: find(OWL, "targetIndividual")?,
+            target_value: find(OWL, "targetValue")?,
         })
     }
 
@@ -168,6 +192,11 @@ impl Vocabulary {
                 self.all_values_from,
                 self.has_value,
                 self.property_chain_axiom,
+                self.one_of,
+                self.has_key,
+                self.max_cardinality,
+                self.max_qualified_cardinality,
+                self.on_class,
             ]
             .into_iter()
             .flatten(),

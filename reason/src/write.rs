@@ -4,7 +4,8 @@
 //! has, side by side in the order's sequence.
 
 use crate::error::Result;
-use crate::options::InferOptions;
+use crate::memory::Charge;
+use crate::options::Context;
 use crate::run::Run;
 use crate::workers;
 use quadrille_store::manifest::SegmentEntry;
@@ -22,7 +23,7 @@ pub fn write_segment(
     path: &str,
     inserts: &Run,
     tombstones: &Run,
-    options: &InferOptions,
+    context: &Context<'_>,
 ) -> Result<SegmentEntry> {
     let mut predicates: Vec<TermId> = inserts
         .predicates()
@@ -33,34 +34,39 @@ pub fn write_segment(
     let writer = SegmentWriter::new(store.storage().clone(), path, predicates);
     let observed = Mutex::new(Observed::default());
     let sides = [
-        (Rows::new(inserts, writer.predicates()), false),
-        (Rows::new(tombstones, writer.predicates()), true),
+        (Rows::new(inserts, writer.predicates(), context), false),
+        (Rows::new(tombstones, writer.predicates(), context), true),
     ];
     let mut tasks = Vec::new();
     for side in sides.iter().filter(|(rows, _)| !rows.triples.is_empty()) {
         tasks.extend(Order::DEFAULT_GRAPH.map(|order| (order, side)));
     }
-    workers::each(options.threads, &tasks, |(order, (rows, is_tombstone))| {
-        options.check_cancelled()?;
-        let mut file = writer.order_writer(*order, *is_tombstone)?;
-        let mut observe = Observed::default();
-        rows.sorted(*order, &mut |columns| {
+    workers::each(
+        context.options.threads,
+        &tasks,
+        |(order, (rows, is_tombstone))| {
+            let _keys = context.memory.charge(rows.keys_bytes());
+            context.check()?;
+            let mut file = writer.order_writer(*order, *is_tombstone)?;
+            let mut observe = Observed::default();
+            rows.sorted(*order, &mut |columns| {
+                if !is_tombstone {
+                    observe.take(*order, columns);
+                }
+                Ok(file.push(columns)?)
+            })?;
+            let (unsynced, summary) = file.finish()?;
+            unsynced.sync()?;
+            writer.add(*order, *is_tombstone, &summary);
             if !is_tombstone {
-                observe.take(*order, columns);
+                observed
+                    .lock()
+                    .expect("no worker panics")
+                    .keep(*order, observe);
             }
-            Ok(file.push(columns)?)
-        })?;
-        let (unsynced, summary) = file.finish()?;
-        unsynced.sync()?;
-        writer.add(*order, *is_tombstone, &summary);
-        if !is_tombstone {
-            observed
-                .lock()
-                .expect("no worker panics")
-                .keep(*order, observe);
-        }
-        Ok(())
-    })?;
+            Ok(())
+        },
+    )?;
     let Observed { spo, pso, pos } = observed.into_inner().expect("no worker panics");
     let counted = GraphStatistics::from_observers(writer.predicates(), spo, pso, pos);
     let statistics = Statistics {
@@ -104,10 +110,12 @@ struct Rows {
     /// The least value of each position, and the bits of the distance to the largest.
     least: [u64; 3],
     bits: [u32; 3],
+    _charge: Charge,
 }
 
 impl Rows {
-    fn new(run: &Run, predicates: &[TermId]) -> Self {
+    fn new(run: &Run, predicates: &[TermId], context: &Context<'_>) -> Self {
+        let charge = context.memory.charge(run.len() * size_of::<[u64; 3]>());
         let mut triples = Vec::with_capacity(run.len());
         let (mut least, mut largest) = ([u64::MAX; 3], [0; 3]);
         let (mut last, mut rank) = (None, 0);
@@ -131,7 +139,19 @@ impl Rows {
             triples,
             least,
             bits,
+            _charge: charge,
         }
+    }
+
+    /// Whether a row does not fit into one number.
+    fn is_wide(&self) -> bool {
+        self.bits.iter().sum::<u32>() > u64::BITS
+    }
+
+    /// What sorting in one order takes.
+    fn keys_bytes(&self) -> usize {
+        let columns = if self.is_wide() { 3 } else { 1 };
+        self.triples.len() * columns * size_of::<u64>()
     }
 
     /// Gives the rows in an order, by column, as the writer of the order takes them.
@@ -147,7 +167,7 @@ impl Rows {
             columns.iter_mut().for_each(Vec::clear);
             Ok(())
         };
-        if self.bits.iter().sum::<u32>() > u64::BITS {
+        if self.is_wide() {
             let arrange = |row: &[u64; 3]| places.map(|place| row[place]);
             let mut rows: Vec<[u64; 3]> = self.triples.iter().map(arrange).collect();
             rows.sort_unstable();

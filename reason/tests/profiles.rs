@@ -135,7 +135,7 @@ fn definitions_both_ways() {
     let definition = ":Chair owl:intersectionOf
         ( :Person [ a owl:Restriction ; owl:onProperty :headOf ; owl:someValuesFrom :Department ] ) .";
     let data = ":x a :Person ; :headOf :d . :d a :Department . :y a :Chair . :z :headOf :d . :w a :Person ; :headOf :x .";
-    let expected = ":x a :Chair . :y a :Person .";
+    let expected = ":x a :Chair . :y a :Person . :Chair rdfs:subClassOf :Person .";
     check(Profile::Owl, &format!("{definition}{data}"), expected);
     let equivalent = format!(
         "{} {data}",
@@ -161,7 +161,7 @@ fn expressions() {
     check(
         Profile::Owl,
         ":A owl:unionOf ( :B :C ) . :x a :B . :y a :C . :z a :A .",
-        ":x a :A . :y a :A .",
+        ":x a :A . :y a :A . :B rdfs:subClassOf :A . :C rdfs:subClassOf :A .",
     );
     check(
         Profile::Owl,
@@ -207,6 +207,71 @@ fn functional_properties_and_same_as() {
 }
 
 #[test]
+fn enumerations() {
+    check(
+        Profile::Owl,
+        ":A owl:oneOf ( :x :y ) . :z :p :w . :u :p :x .
+         :B owl:equivalentClass [ owl:onProperty :p ; owl:someValuesFrom [ owl:oneOf ( :v :w ) ] ] .",
+        ":x a :A . :y a :A . :z a :B . :B rdfs:subClassOf :B .",
+    );
+    check(Profile::RdfsPlus, ":A owl:oneOf ( :x :y ) .", "");
+}
+
+#[test]
+fn keys() {
+    let document =
+        ":A owl:hasKey ( :p :q ) . :a a :A ; :p 1, 2 ; :q :v . :b a :A ; :p 2, 3 ; :q :v .
+        :c a :A ; :p 2 ; :q :w . :d :p 2 ; :q :v .";
+    check(Profile::Owl, document, "");
+    check(
+        Profile::OwlSameAs,
+        document,
+        ":a owl:sameAs :a, :b . :b owl:sameAs :a, :b . :a :p 3 . :b :p 1 .",
+    );
+}
+
+#[test]
+fn keys_of_class_expressions() {
+    check(
+        Profile::OwlSameAs,
+        "[ owl:unionOf ( :A :B ) ] owl:hasKey ( :p ) . :a a :A ; :p 1 . :b a :B ; :p 1 . :c a :C ; :p 1 .",
+        ":a owl:sameAs :a, :b ; a :B . :b owl:sameAs :a, :b ; a :A .",
+    );
+}
+
+#[test]
+fn at_most_one_value() {
+    let same = ":y owl:sameAs :y, :z . :z owl:sameAs :y, :z .";
+    let restrictions = [
+        "owl:maxCardinality 1",
+        "owl:maxCardinality \"1\"^^<http://www.w3.org/2001/XMLSchema#nonNegativeInteger>",
+        "owl:maxQualifiedCardinality 1 ; owl:onClass owl:Thing",
+        "owl:maxQualifiedCardinality 1 ; owl:onClass :C",
+    ];
+    for restriction in restrictions {
+        let document = format!(
+            ":A rdfs:subClassOf [ owl:onProperty :p ; {restriction} ] . :x a :A ; :p :y, :z . :w :p :u, :v .
+             :y a :C . :z a :C ."
+        );
+        check(Profile::Owl, &document, "");
+        check(Profile::OwlSameAs, &document, same);
+    }
+    // One value is in the class, another is not; two are allowed; a class of its own name.
+    check(
+        Profile::OwlSameAs,
+        ":A rdfs:subClassOf [ owl:onProperty :p ; owl:maxQualifiedCardinality 1 ; owl:onClass :C ] ,
+           [ owl:onProperty :q ; owl:maxCardinality 2 ] .
+         :x a :A ; :p :y, :z ; :q :y, :z . :y a :C .",
+        "",
+    );
+    check(
+        Profile::OwlSameAs,
+        ":A owl:onProperty :p ; owl:maxCardinality 1 . :x a :A ; :p :y, :z .",
+        same,
+    );
+}
+
+#[test]
 fn schema_that_is_inferred_is_used() {
     check(
         Profile::Owl,
@@ -214,6 +279,30 @@ fn schema_that_is_inferred_is_used() {
          :below rdfs:subPropertyOf rdfs:subClassOf . :A :below :B . :x a :A .",
         ":p a owl:TransitiveProperty . :x :p :z . :A rdfs:subClassOf :B . :x a :B .",
     );
+}
+
+#[test]
+fn more_memory_than_the_budget_is_an_error_and_the_store_stays() {
+    use std::fmt::Write;
+    let mut document = ":p a owl:TransitiveProperty . ".to_owned();
+    for number in 0..400 {
+        write!(document, ":x{number} :p :x{} . ", number + 1).expect("a string");
+    }
+    let store = Store::in_memory();
+    load(&store, &document);
+    let with = |memory| InferOptions {
+        memory,
+        ..options(Profile::Owl)
+    };
+    // 80,000 triples, in two orders, and what they are joined in.
+    for memory in [0, 100_000, 2_000_000] {
+        let result = infer(&store, &with(memory));
+        let limit = matches!(result, Err(InferError::Memory { limit }) if limit == memory);
+        assert!(limit, "{memory}: {result:?}");
+        assert!(store.snapshot().inference().is_none());
+    }
+    let report = infer(&store, &with(100_000_000)).expect("enough memory");
+    assert_eq!(report.derived, 400 * 399 / 2);
 }
 
 #[test]
@@ -375,6 +464,49 @@ fn contradictions_are_shown_with_their_triples() {
     // Other profiles do not look for them.
     let report = infer(&store, &options(Profile::Rdfs)).expect("memory");
     assert_eq!(report.contradictions.count, 0);
+}
+
+#[test]
+fn what_must_not_be_is_shown() {
+    let cases = [
+        ("cls-maxc1", ":A rdfs:subClassOf [ owl:onProperty :p ; owl:maxCardinality 0 ] . :x a :A ; :p :y . :z :p :y ."),
+        (
+            "cls-maxqc1",
+            ":A rdfs:subClassOf [ owl:onProperty :p ; owl:maxQualifiedCardinality 0 ; owl:onClass :C ] .
+             :x a :A ; :p :y, :z . :y a :C .",
+        ),
+        (
+            "prp-adp",
+            "[ a owl:AllDisjointProperties ; owl:members ( :p :q :r ) ] . :x :p :y ; :r :y ; :q :z .",
+        ),
+        (
+            "prp-npa1",
+            "[ owl:sourceIndividual :x ; owl:assertionProperty :p ; owl:targetIndividual :y ] . :x :p :y, :z .",
+        ),
+        (
+            "prp-npa1",
+            "[ owl:sourceIndividual :x ; owl:assertionProperty :p ; owl:targetValue 3 ] . :x :p 3, 4 .",
+        ),
+        (
+            "eq-diff2",
+            "[ a owl:AllDifferent ; owl:distinctMembers ( :x :y :z ) ] . :z owl:sameAs :x .",
+        ),
+        ("eq-diff1", ":x owl:sameAs :y ; owl:differentFrom :y ."),
+        ("cls-com", ":A owl:complementOf :B . :x a :A, :B ."),
+    ];
+    for (rule, document) in cases {
+        let store = Store::in_memory();
+        load(&store, document);
+        let report = infer(&store, &options(Profile::Owl)).expect("memory");
+        let shown: Vec<&str> = report
+            .contradictions
+            .shown
+            .iter()
+            .map(|one| one.rule)
+            .collect();
+        assert_eq!(shown, [rule], "{document}");
+        assert_eq!(report.contradictions.count, 1, "{document}");
+    }
 }
 
 #[test]

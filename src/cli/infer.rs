@@ -1,18 +1,18 @@
 //! `quadrille infer`.
 
 use super::load::ReportArgument;
-use super::{Failure, StoreArgument, say, stop_on_signal};
+use super::{Failure, StoreArgument, say, size, stop_on_signal};
 use clap::Args;
 use oxrdf::Triple;
 use oxrdfio::{RdfFormat, RdfParser};
 use quadrille::Store;
 use quadrille::reason::{
-    InferOptions, Profile, Reason, RuleError, Step, WITH_RULES, explain, infer,
+    InferOptions, Profile, Reason, Step, UserRules, WITH_RULES, explain, infer,
 };
-use std::fmt::Display;
+use quadrille::rules::{from_construct, is_construct};
 use std::fs;
 use std::io::{Write, stdout};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -25,9 +25,10 @@ pub struct Infer {
     /// sameAs as well). With the profile of the last time only what is new is computed.
     #[arg(long, value_name = "PROFILE", required_unless_present_any = ["drop", "why", "rules"])]
     profile: Option<Profile>,
-    /// Rules beside those of the profile, or, without one, alone: `(?x ex:uncle ?z) <- (?x ex:father ?y), (?y ex:brother ?z) .`
+    /// Rules beside those of the profile, or, without one, alone (several times for several files): in a file .rq or .sparql, or
+    /// one that holds them, CONSTRUCT queries, separated by `;`; else as `(?x ex:uncle ?z) <- (?x ex:father ?y), (?y ex:brother ?z) .`
     #[arg(long, value_name = "FILE")]
-    rules: Option<PathBuf>,
+    rules: Vec<PathBuf>,
     /// Drop what was inferred; with a profile, and infer anew.
     #[arg(long)]
     drop: bool,
@@ -38,6 +39,9 @@ pub struct Infer {
     /// Threads; by default as many as there are cores.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
+    /// Memory for what is inferred, such as 256MiB or 2G; an inference that needs more fails. By default half of what is free.
+    #[arg(long, value_name = "SIZE", value_parser = size::memory)]
+    memory: Option<u64>,
     /// The report: for people on standard error, or as JSON on standard output.
     #[arg(long, value_enum, default_value_t = ReportArgument::Human)]
     report: ReportArgument,
@@ -51,6 +55,16 @@ fn triple(text: &str) -> Result<Triple, String> {
         (Some(Err(error)), _) | (_, Some(Err(error))) => Err(error.to_string()),
         _ => Err("not one triple".to_owned()),
     }
+}
+
+/// The rules of a file, in either syntax.
+fn rules(path: &Path) -> Result<UserRules, Failure> {
+    let text = fs::read_to_string(path)?;
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    if matches!(extension, Some("rq" | "sparql")) || is_construct(&text) {
+        return Ok(from_construct(&text)?);
+    }
+    Ok(text.parse::<UserRules>()?)
 }
 
 impl Infer {
@@ -68,10 +82,10 @@ impl Infer {
                 ));
             }
         }
-        let profile = match (self.profile, &self.rules) {
-            (Some(profile), _) => profile,
-            (None, Some(_)) => Profile::None,
-            (None, None) => return Ok(()),
+        let profile = match self.profile {
+            Some(profile) => profile,
+            None if !self.rules.is_empty() => Profile::None,
+            None => return Ok(()),
         };
         let options = self.options(profile)?;
         let cancelled = Arc::clone(&options.cancelled);
@@ -91,10 +105,12 @@ impl Infer {
         if let Some(threads) = self.threads {
             options.threads = threads.into();
         }
-        if let Some(path) = &self.rules {
-            let name = |error: &dyn Display| format!("{}: {error}", path.display());
-            let text = fs::read_to_string(path).map_err(|error| name(&error))?;
-            options.rules = text.parse().map_err(|error: RuleError| name(&error))?;
+        if let Some(memory) = self.memory {
+            options.memory = memory;
+        }
+        for path in &self.rules {
+            let rules = rules(path).map_err(|error| format!("{}: {error}", path.display()))?;
+            options.rules.append(rules);
         }
         Ok(options)
     }
@@ -105,7 +121,7 @@ impl Infer {
         let profile = match (self.profile, snapshot.inference()) {
             (Some(profile), _) => profile,
             (None, Some(inference)) => match inference.profile.strip_suffix(WITH_RULES) {
-                Some(_) if self.rules.is_none() => {
+                Some(_) if self.rules.is_empty() => {
                     return Err("it was inferred with rules: give them (--rules)".into());
                 }
                 Some(profile) => profile.parse()?,

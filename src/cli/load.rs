@@ -121,6 +121,7 @@ impl Load {
         let cancel = options.cancel.clone();
         let inference = self.infer.map(|profile| InferOptions {
             threads: options.threads,
+            memory: options.memory,
             ..InferOptions::new(profile)
         });
         let stop_inference = inference.as_ref().map(|infer| Arc::clone(&infer.cancelled));

@@ -6,13 +6,14 @@ use clap::{Args, Subcommand};
 use quadrille::load::{CancelFlag, LoadOptions};
 use quadrille::reason::{InferOptions, Profile};
 use quadrille::sparql::CancellationToken;
-use quadrille_lubm::bench::{self, BenchOptions};
+use quadrille_lubm::bench::{self, BenchOptions, Peer};
 use quadrille_lubm::{Destination, Format, GenerateOptions, generate};
 use std::io::{Write, stdout};
 use std::num::NonZero;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 /// The commands below `lubm`.
 #[derive(Subcommand)]
@@ -123,6 +124,13 @@ pub struct Bench {
     /// Threads of a query in the power test; by default as many as there are cores.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     query_threads: Option<u16>,
+    /// Ask the same queries of this endpoint, too (several times for several); it must hold what `dump` writes of our store.
+    /// Parameters in the address, such as `?default-graph-uri=...`, are sent along. Wrong answers of a peer are shown.
+    #[arg(long, value_name = "NAME=URL")]
+    peer: Vec<Peer>,
+    /// Seconds that a peer may take for an answer.
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
+    peer_timeout: u64,
     /// Write the report as one HTML file with plots, too.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
@@ -132,7 +140,7 @@ pub struct Bench {
     /// Threads of load and inference; by default as many as there are cores.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
-    /// Memory of the load. By default half of what is free.
+    /// Memory of the load, and of the inference. By default half of what is free.
     #[arg(long, value_name = "SIZE", value_parser = size::memory)]
     memory: Option<u64>,
     /// The report: for people, or as JSON; both on standard output.
@@ -152,6 +160,7 @@ impl Bench {
         let stop_inference = Arc::new(AtomicBool::new(false));
         let infer = (self.infer != Profile::None).then(|| InferOptions {
             threads: load.threads,
+            memory: load.memory,
             cancelled: Arc::clone(&stop_inference),
             ..InferOptions::new(self.infer)
         });
@@ -185,6 +194,8 @@ impl Bench {
             warm_runs: self.warm,
             streams: self.streams.unwrap_or(cores),
             query_threads: self.query_threads.map_or(cores, usize::from),
+            peers: self.peer,
+            peer_timeout: Duration::from_secs(self.peer_timeout),
             load,
             infer,
             stop_generating,
@@ -195,7 +206,7 @@ impl Bench {
                 .map_err(|error| format!("{}: {error}", path.display()))?;
         }
         match self.report {
-            ReportArgument::Human => writeln!(stdout(), "{report}")?,
+            ReportArgument::Human => write!(stdout(), "{report}")?,
             ReportArgument::Json => {
                 writeln!(stdout(), "{}", serde_json::to_string_pretty(&report)?)?;
             }

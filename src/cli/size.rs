@@ -25,12 +25,12 @@ pub fn parse(text: &str) -> Result<u64, String> {
     Ok(bytes as u64)
 }
 
-/// A memory budget: a size that is not too small for a load.
+/// A memory budget: a size that is not too small to work with.
 pub fn memory(text: &str) -> Result<u64, String> {
     let bytes = parse(text)?;
     if bytes < BUDGET_MINIMUM_BYTES {
         return Err(format!(
-            "a load needs at least {} MiB",
+            "at least {} MiB are needed",
             BUDGET_MINIMUM_BYTES >> 20
         ));
     }

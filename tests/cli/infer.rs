@@ -101,6 +101,49 @@ fn what_is_inferred_is_asked_dumped_and_dropped() {
 }
 
 #[test]
+fn rules_are_queries_or_datalog() {
+    let scratch = Scratch::new();
+    scratch.write("data.ttl", ONTOLOGY);
+    scratch
+        .run(&["load", "--store", "s", "data.ttl"])
+        .succeeds();
+    let query = "PREFIX : <http://example.org/>\nCONSTRUCT { ?y :knownBy ?x } { ?x :knows ?y } ;\n";
+    scratch.write("known.rq", query);
+    // What a file holds counts as much as its name.
+    scratch.write(
+        "loner.rules",
+        "construct { ?x a <e:Known> } { ?x <http://example.org/knownBy> ?y }",
+    );
+    scratch.write("plain.rules", "(?x <e:q> ?y) <- (?y <e:q> ?x) .\n");
+    let files = ["known.rq", "loner.rules", "plain.rules"].map(|file| ["--rules", file]);
+    let arguments = ["infer", "--store", "s"].into_iter().chain(files.concat());
+    let run = scratch.run(&arguments.collect::<Vec<_>>()).succeeds();
+    assert!(run.err.contains("2 quads by 3 rules"), "{run:#?}");
+    scratch.write(
+        "wrong.rq",
+        format!("{query}\nCONSTRUCT {{ ?x :p [] }} {{ ?x :p ?y }}"),
+    );
+    scratch
+        .run(&["infer", "--store", "s", "--rules", "wrong.rq"])
+        .fails(&["wrong.rq: rule 2 (line 4): ", "blank node"]);
+}
+
+#[test]
+fn memory_is_a_size() {
+    let scratch = Scratch::new();
+    scratch.write("data.ttl", ONTOLOGY);
+    let arguments = [
+        "load", "--store", "s", "data.ttl", "--infer", "owl", "--memory", "64M",
+    ];
+    scratch.run(&arguments).succeeds();
+    let arguments = ["infer", "--store", "s", "--profile", "rdfs", "--memory"];
+    scratch.run(&[&arguments[..], &["64M"]].concat()).succeeds();
+    scratch
+        .run(&[&arguments[..], &["64k"]].concat())
+        .wrong_usage(&["--memory"]);
+}
+
+#[test]
 fn a_load_can_infer() {
     let scratch = Scratch::new();
     scratch.write("data.ttl", ONTOLOGY);

@@ -98,8 +98,23 @@ fn the_benchmark_checks_its_answers() {
         "bench",
         "--report",
         "json",
+        "--html",
+        "report.html",
+        // Nobody is there: that is no failure of ours, and is shown.
+        "--peer",
+        "gone=http://127.0.0.1:9/<sparql>?a&b",
     ];
     let report = scratch.run(&arguments).succeeds_silently().json();
+    let peer = &report["peers"][0];
+    assert_eq!(
+        (&peer["name"], &peer["ask_seconds"]),
+        (&"gone".into(), &serde_json::Value::Null)
+    );
+    let html = scratch.read("report.html");
+    assert!(
+        html.contains("&lt;sparql&gt;?a&amp;b: <span class=\"wrong\">ASK {}"),
+        "{html}"
+    );
     let queries = report["queries"].as_array().expect("a list");
     assert_eq!(queries.len(), 14, "{report:#}");
     for query in queries {

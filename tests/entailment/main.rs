@@ -248,7 +248,8 @@ fn queries() {
         let profile = if regimes.contains("RDFS") {
             Profile::Rdfs
         } else if regimes.contains("OWL") {
-            Profile::Owl
+            // The most that is inferred.
+            Profile::OwlSameAs
         } else {
             Profile::None
         };

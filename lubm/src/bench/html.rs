@@ -1,40 +1,31 @@
-//! The report as one HTML file, with plots as SVG in it: it opens without a network and without scripts.
+//! The report as one HTML file, with plots as SVG in it: it opens without a network and without scripts, in light and in dark.
 
+mod plot;
+
+use super::peer::{Outcome, Peer, PeerReport};
 use super::report::{BenchReport, Verdict};
+use plot::{Axis, Bar, SERIES, escaped, plot};
 use std::fmt::Write;
 
-/// Sizes of a plot, in pixels.
-const WIDTH: f64 = 720.0;
-const BAR: f64 = 18.0;
-const GAP: f64 = 6.0;
-const LABEL: f64 = 150.0;
-const VALUE: f64 = 110.0;
-
-const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;max-width:52rem;margin:2rem auto;padding:0 1rem;color:#222}\
-table{border-collapse:collapse}td,th{padding:.15rem .7rem;text-align:right;border-bottom:1px solid #ddd}\
-th{font-weight:600}td:last-child,th:last-child{text-align:left}svg{max-width:100%}text{font:13px system-ui,sans-serif}\
-.wrong{color:#b00020;font-weight:600}";
-
-/// A bar of a plot.
-struct Bar {
-    label: String,
-    value: f64,
-    shown: String,
-}
-
-/// How long bars are.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Axis {
-    /// In proportion to values.
-    Linear,
-    /// In proportion to the number of digits: each step of the grid is ten times the one before.
-    Logarithmic,
-}
+/// Colours have a contrast of at least 4.5 to what they stand on, bars of 3 (WCAG 2.1, levels AA); a test computes it.
+const STYLE: &str = "\
+:root{color-scheme:light dark;--back:#ffffff;--text:#1f2328;--muted:#59636e;--line:#d1d9e0;--wrong:#b00020;\
+--s0:#2f6aa8;--s1:#b4540a;--s2:#2c7d43;--s3:#8a4fb3;--s4:#a83262;--s5:#5f6b76}
+@media(prefers-color-scheme:dark){:root{--back:#14181d;--text:#e6edf3;--muted:#9aa4af;--line:#3a424b;--wrong:#ff8a80;\
+--s0:#6ea8e0;--s1:#e8954a;--s2:#5fbf7a;--s3:#c095e4;--s4:#ec84ad;--s5:#97a3af}}
+body{font:15px/1.5 system-ui,sans-serif;max-width:52rem;margin:2rem auto;padding:0 1rem;color:var(--text);background:var(--back)}
+table{border-collapse:collapse}td,th{padding:.15rem .7rem;text-align:right;border-bottom:1px solid var(--line)}
+th{font-weight:600}td:last-child,th:last-child{text-align:left}table.summary td{text-align:left;vertical-align:top}p,td{overflow-wrap:anywhere}
+svg{max-width:100%;height:auto}text{font:13px system-ui,sans-serif;fill:var(--text)}.axis{fill:var(--muted)}line{stroke:var(--line)}
+.key{display:inline-block;width:.8em;height:.8em;margin:0 .4em 0 0}.key+span{margin-right:1.2em}.wrong{color:var(--wrong);font-weight:600}
+.s0{fill:var(--s0);background:var(--s0)}.s1{fill:var(--s1);background:var(--s1)}.s2{fill:var(--s2);background:var(--s2)}\
+.s3{fill:var(--s3);background:var(--s3)}.s4{fill:var(--s4);background:var(--s4)}.s5{fill:var(--s5);background:var(--s5)}
+";
 
 /// The whole page.
 pub fn html(report: &BenchReport) -> String {
     let mut page = String::new();
-    let title = format!("LUBM, {} universities", report.universities);
+    let title = report.title();
     // Writing to a string does not fail.
     let _ = write!(
         page,
@@ -42,8 +33,15 @@ pub fn html(report: &BenchReport) -> String {
          <style>{STYLE}</style></head>\n<body>\n<h1>{title}</h1>\n"
     );
     summary(report, &mut page);
-    let _ = writeln!(page, "<h2>Queries, warm</h2>\n{}", query_plot(report));
+    page.push_str("<h2>Queries, warm, in ms</h2>\n");
+    if !report.peers.is_empty() {
+        legend(report, &mut page);
+    }
+    let _ = writeln!(page, "{}", query_plot(report));
     query_table(report, &mut page);
+    for peer in &report.peers {
+        peer_table(peer, &mut page);
+    }
     let _ = writeln!(page, "<h2>Load, by phase</h2>\n{}", load_plot(report));
     if !report.throughput.is_empty() {
         let _ = writeln!(
@@ -58,8 +56,10 @@ pub fn html(report: &BenchReport) -> String {
 
 fn summary(report: &BenchReport, page: &mut String) {
     let load = &report.load;
+    let mut rows = String::new();
     let mut line = |name: &str, value: String| {
-        let _ = writeln!(page, "<tr><td>{name}</td><td>{value}</td></tr>");
+        let value = escaped(&value);
+        let _ = writeln!(rows, "<tr><td>{name}</td><td>{value}</td></tr>");
     };
     line("statements loaded", load.statements.to_string());
     line(
@@ -108,27 +108,80 @@ fn summary(report: &BenchReport, page: &mut String) {
         "the kernel's share of CPU time, warm power test",
         format!("{:.1} %", report.power_system_share * 100.0),
     );
-    let rows = std::mem::take(page);
-    let table = rows.find("<tr>").unwrap_or(rows.len());
     let _ = write!(
         page,
-        "{}<table>{}</table>\n<p>Power is 3600 / the geometric mean of the warm seconds, throughput 3600 * queries / wall \
-         seconds of all streams, composite the square root of their product.</p>\n",
-        &rows[..table],
-        &rows[table..]
+        "<table class=\"summary\">{rows}</table>\n<p>Power is 3600 / the geometric mean of the warm seconds, throughput 3600 * queries / wall \
+         seconds of all streams, composite the square root of their product.</p>\n"
     );
 }
 
+/// Our bar for each query, and below it those of the peers that answered anything.
 fn query_plot(report: &BenchReport) -> String {
-    let bars = report.queries.iter().map(|query| {
+    let mut bars = Vec::new();
+    for (place, query) in report.queries.iter().enumerate() {
         let seconds = query.warm_seconds.unwrap_or(query.first_seconds);
-        Bar {
+        bars.push(Bar {
             label: format!("query {}", query.number),
-            value: seconds * 1e3,
-            shown: format!("{:.3} ms", seconds * 1e3),
+            value: Some(seconds * 1e3),
+            shown: milliseconds(seconds),
+            series: 0,
+        });
+        for (series, peer) in report.peers.iter().enumerate() {
+            let Some(query) = peer.queries.get(place) else {
+                continue;
+            };
+            let (value, shown) = match &query.outcome {
+                Outcome::Answered {
+                    first_seconds,
+                    warm_seconds,
+                    verdict,
+                    ..
+                } => {
+                    let seconds = warm_seconds.unwrap_or(*first_seconds);
+                    let wrong = if *verdict == Verdict::Wrong {
+                        ", wrong"
+                    } else {
+                        ""
+                    };
+                    (
+                        Some(seconds * 1e3),
+                        format!("{}{wrong}", milliseconds(seconds)),
+                    )
+                }
+                Outcome::Failed { .. } => (None, "failed".to_owned()),
+            };
+            bars.push(Bar {
+                label: String::new(),
+                value,
+                shown,
+                series: series + 1,
+            });
         }
-    });
-    plot(&bars.collect::<Vec<_>>(), Axis::Logarithmic)
+    }
+    plot(&bars, Axis::Logarithmic)
+}
+
+fn milliseconds(seconds: f64) -> String {
+    format!("{:.3} ms", seconds * 1e3)
+}
+
+/// Which colour is whose.
+fn legend(report: &BenchReport, page: &mut String) {
+    let peers = report.peers.iter().map(|peer| peer.peer.name.as_str());
+    page.push_str("<p>");
+    for (series, name) in ["quadrille, in process"]
+        .into_iter()
+        .chain(peers)
+        .enumerate()
+    {
+        let _ = write!(
+            page,
+            "<span class=\"key s{}\"></span><span>{}</span>",
+            series % SERIES,
+            escaped(name)
+        );
+    }
+    page.push_str("</p>\n");
 }
 
 fn query_table(report: &BenchReport, page: &mut String) {
@@ -136,11 +189,7 @@ fn query_table(report: &BenchReport, page: &mut String) {
         "<table><tr><th>query</th><th>rows</th><th>expected</th><th>first, ms</th><th>warm, ms</th><th></th></tr>\n",
     );
     for query in &report.queries {
-        let verdict = match query.verdict {
-            Verdict::Right => "right",
-            Verdict::Wrong => "<span class=\"wrong\">wrong</span>",
-            Verdict::Unknown => "no reference at this scale",
-        };
+        let verdict = shown(query.verdict);
         let _ = writeln!(
             page,
             "<tr><td>{}</td><td>{}</td><td>{}</td><td>{:.3}</td><td>{}</td><td>{verdict}</td></tr>",
@@ -158,11 +207,81 @@ fn query_table(report: &BenchReport, page: &mut String) {
     page.push_str("</table>\n");
 }
 
+fn shown(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Right => "right",
+        Verdict::Wrong => "<span class=\"wrong\">wrong</span>",
+        Verdict::Unknown => "no reference at this scale",
+    }
+}
+
+fn peer_table(report: &PeerReport, page: &mut String) {
+    let Peer { name, url } = &report.peer;
+    let (name, url) = (escaped(name), escaped(url));
+    let _ = writeln!(page, "<h3>{name}</h3>");
+    if let Some(error) = &report.error {
+        let error = escaped(error);
+        let _ = writeln!(page, "<p>{url}: <span class=\"wrong\">{error}</span></p>");
+        return;
+    }
+    let seconds = |seconds: Option<f64>| {
+        seconds.map_or_else(|| "–".to_owned(), |seconds| format!("{:.3}", seconds * 1e3))
+    };
+    let _ = writeln!(
+        page,
+        "<p>{url}, over HTTP; ASK {{}} takes {} ms.</p>\n<table><tr><th>query</th><th>rows</th><th>ours</th>\
+         <th>first, ms</th><th>warm, ms</th><th>less ASK {{}}</th><th>ours, ms</th><th></th></tr>",
+        seconds(report.ask_seconds)
+    );
+    for query in &report.queries {
+        let _ = match &query.outcome {
+            Outcome::Answered {
+                rows,
+                verdict,
+                first_seconds,
+                warm_seconds,
+                ..
+            } => writeln!(
+                page,
+                "<tr><td>{}</td><td>{rows}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
+                query.number,
+                query.our_rows,
+                seconds(Some(*first_seconds)),
+                seconds(*warm_seconds),
+                seconds(report.less_ask(*warm_seconds)),
+                seconds(query.our_warm_seconds),
+                shown(*verdict)
+            ),
+            Outcome::Failed { error } => writeln!(
+                page,
+                "<tr><td>{}</td><td>–</td><td>{}</td><td>–</td><td>–</td><td>–</td><td>{}</td>\
+                 <td><span class=\"wrong\">{}</span></td></tr>",
+                query.number,
+                query.our_rows,
+                seconds(query.our_warm_seconds),
+                escaped(error)
+            ),
+        };
+    }
+    page.push_str("</table>\n");
+    if let Some((peers, ours)) = report.geometric_means() {
+        let _ = writeln!(
+            page,
+            "<p>{} of {} right; geometric mean of their warm times: {}, ours {}.</p>",
+            report.right(),
+            report.queries.len(),
+            milliseconds(peers),
+            milliseconds(ours)
+        );
+    }
+}
+
 fn load_plot(report: &BenchReport) -> String {
     let bars = report.load.phases.iter().map(|phase| Bar {
         label: phase.phase.name().to_owned(),
-        value: phase.wall_seconds,
+        value: Some(phase.wall_seconds),
         shown: format!("{:.3} s", phase.wall_seconds),
+        series: 0,
     });
     plot(&bars.collect::<Vec<_>>(), Axis::Linear)
 }
@@ -170,92 +289,66 @@ fn load_plot(report: &BenchReport) -> String {
 fn throughput_plot(report: &BenchReport) -> String {
     let bars = report.throughput.iter().map(|streams| Bar {
         label: format!("{} stream(s)", streams.streams),
-        value: streams.queries_an_hour,
+        value: Some(streams.queries_an_hour),
         shown: format!("{:.0} an hour", streams.queries_an_hour),
+        series: 0,
     });
     plot(&bars.collect::<Vec<_>>(), Axis::Linear)
 }
 
-/// Horizontal bars, one below the other, and on a logarithmic axis a grid.
-fn plot(bars: &[Bar], axis: Axis) -> String {
-    let greatest = bars.iter().map(|bar| bar.value).fold(1e-9, f64::max);
-    let least = bars
-        .iter()
-        .map(|bar| bar.value)
-        .fold(greatest, f64::min)
-        .max(1e-9);
-    let (low, high) = (least.log10().floor(), greatest.log10().ceil());
-    let room = WIDTH - LABEL - VALUE;
-    let length = |value: f64| match axis {
-        Axis::Linear => room * value / greatest,
-        Axis::Logarithmic => room * (value.max(1e-9).log10() - low) / (high - low).max(1.0),
-    };
-    let height = bars.len() as f64 * (BAR + GAP) + 24.0;
-    let mut svg = format!(
-        "<svg viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" role=\"img\" xmlns=\"http://www.w3.org/2000/svg\">"
-    );
-    if axis == Axis::Logarithmic {
-        for power in low as i32..=high as i32 {
-            let x = LABEL + length(10_f64.powi(power));
-            let _ = write!(
-                svg,
-                "<line x1=\"{x:.1}\" y1=\"0\" x2=\"{x:.1}\" y2=\"{:.1}\" stroke=\"#ddd\"/>\
-                 <text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\" fill=\"#777\">{}</text>",
-                height - 20.0,
-                height - 6.0,
-                10_f64.powi(power)
-            );
-        }
-    }
-    for (place, bar) in bars.iter().enumerate() {
-        let y = place as f64 * (BAR + GAP);
-        let long = length(bar.value).max(1.0);
-        let _ = write!(
-            svg,
-            "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>\
-             <rect x=\"{LABEL}\" y=\"{y:.1}\" width=\"{long:.1}\" height=\"{BAR}\" fill=\"#3b6ea5\"/>\
-             <text x=\"{:.1}\" y=\"{:.1}\">{}</text>",
-            LABEL - 8.0,
-            y + BAR - 4.0,
-            bar.label,
-            LABEL + long + 6.0,
-            y + BAR - 4.0,
-            bar.shown
-        );
-    }
-    svg.push_str("</svg>");
-    svg
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::STYLE;
+    use std::collections::BTreeMap;
+
+    /// The variables of the light style, then those of the dark one.
+    fn colours() -> [BTreeMap<&'static str, [f64; 3]>; 2] {
+        let styles = STYLE.split(":root{").skip(1).map(|style| {
+            let style = style.split('}').next().expect("an end");
+            let variables = style.split(';').filter_map(|part| part.strip_prefix("--"));
+            let pairs = variables.filter_map(|part| part.split_once(":#"));
+            pairs
+                .map(|(name, digits)| {
+                    let channel = |place: usize| {
+                        let value = u8::from_str_radix(&digits[place..place + 2], 16);
+                        f64::from(value.expect("two digits")) / 255.0
+                    };
+                    (name, [channel(0), channel(2), channel(4)])
+                })
+                .collect()
+        });
+        styles.collect::<Vec<_>>().try_into().expect("two styles")
+    }
+
+    /// WCAG 2.1, contrast ratio.
+    fn contrast(one: [f64; 3], other: [f64; 3]) -> f64 {
+        let luminance = |colour: [f64; 3]| {
+            let linear = colour.map(|channel| {
+                if channel <= 0.03928 {
+                    channel / 12.92
+                } else {
+                    ((channel + 0.055) / 1.055).powf(2.4)
+                }
+            });
+            0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2] + 0.05
+        };
+        let (one, other) = (luminance(one), luminance(other));
+        one.max(other) / one.min(other)
+    }
 
     #[test]
-    fn bars_on_a_logarithmic_axis_grow_with_digits() {
-        let bar = |value: f64| Bar {
-            label: "a".to_owned(),
-            value,
-            shown: String::new(),
-        };
-        let svg = plot(&[bar(0.1), bar(1.0), bar(10.0)], Axis::Logarithmic);
-        let widths: Vec<f64> = svg
-            .split("<rect ")
-            .skip(1)
-            .map(|rect| {
-                let width = rect.split("width=\"").nth(1).expect("a width");
-                width
-                    .split('"')
-                    .next()
-                    .expect("an end")
-                    .parse()
-                    .expect("a number")
-            })
-            .collect();
-        let room = WIDTH - LABEL - VALUE;
-        for (width, expected) in widths.iter().zip([1.0, room / 2.0, room]) {
-            assert!((width - expected).abs() < 0.1, "{widths:?}");
+    fn colours_stand_out_from_the_background() {
+        for style in colours() {
+            assert_eq!(style.len(), 5 + super::SERIES, "{style:?}");
+            for (name, colour) in &style {
+                let least = match *name {
+                    "back" | "line" => continue,
+                    "text" | "muted" | "wrong" => 4.5,
+                    _ => 3.0,
+                };
+                let found = contrast(*colour, style["back"]);
+                assert!(found >= least, "{name}: {found:.2}");
+            }
         }
-        assert_eq!(svg.matches("<line").count(), 3);
     }
 }

@@ -7,15 +7,17 @@
 //! The data is always that of seed 0 and universities 0 to N-1, for which the specification says what every query
 //! must answer. Queries run in this process, one at a time, and their results are written as TSV, all rows, into a sink
 //! that counts the bytes: what is measured is text in, text out. Nothing is cached between runs. That is the power test; the
-//! [throughput test](throughput) follows.
+//! [throughput test](throughput) follows. [Peers](peer) are asked last.
 
 mod closure;
 mod html;
+mod peer;
 mod report;
 mod throughput;
 
 pub use closure::sizes;
 pub use html::html;
+pub use peer::{Outcome, Peer, PeerQueryReport, PeerReport};
 pub use report::{BenchReport, ClosureReport, GenerateFigures, QueryReport, Verdict};
 pub use throughput::StreamsReport;
 
@@ -37,7 +39,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// What to run.
 #[derive(Clone, Debug)]
@@ -52,6 +54,10 @@ pub struct BenchOptions {
     pub streams: usize,
     /// Threads of a query in the power test.
     pub query_threads: usize,
+    /// Endpoints that hold the same quads: they are asked the same queries.
+    pub peers: Vec<Peer>,
+    /// How long a peer may take for an answer.
+    pub peer_timeout: Duration,
     /// How the data is loaded.
     pub load: LoadOptions,
     /// What is inferred from data and ontology; without it, only the data is loaded.
@@ -134,6 +140,10 @@ pub fn run(options: &BenchOptions) -> Result<BenchReport, BenchError> {
         .map(|query| ask(query, level, &snapshot, options, &mut warm))
         .collect::<Result<Vec<_>, _>>()?;
     let throughput = throughput::measure(&snapshot, options)?;
+    let peers = options.peers.iter();
+    let peers = peers
+        .map(|peer| peer::measure(peer, &queries, options))
+        .collect();
     Ok(BenchReport {
         universities: options.universities,
         generate: generated,
@@ -145,6 +155,7 @@ pub fn run(options: &BenchOptions) -> Result<BenchReport, BenchError> {
         queries,
         power_system_share: throughput::system_share(warm),
         throughput,
+        peers,
     })
 }
 

@@ -1,5 +1,6 @@
 //! What a benchmark run found, for people and as data.
 
+use super::peer::PeerReport;
 use super::throughput::StreamsReport;
 use quadrille_loader::LoadReport;
 use quadrille_reason::InferReport;
@@ -29,6 +30,8 @@ pub struct BenchReport {
     pub power_system_share: f64,
     /// The throughput test: with one stream and, if there are more, with all.
     pub throughput: Vec<StreamsReport>,
+    /// What the peers did.
+    pub peers: Vec<PeerReport>,
 }
 
 /// What generating took.
@@ -108,6 +111,14 @@ impl BenchReport {
             && queries.all(|query| query.verdict != Verdict::Wrong)
     }
 
+    /// What was run, in a few words.
+    pub fn title(&self) -> String {
+        match self.universities {
+            1 => "LUBM, 1 university".to_owned(),
+            universities => format!("LUBM, {universities} universities"),
+        }
+    }
+
     /// The geometric mean of the queries' warm times in seconds, if there were warm runs.
     pub fn geometric_mean(&self) -> Option<f64> {
         let logarithms = self
@@ -138,7 +149,7 @@ impl fmt::Display for BenchReport {
             bytes,
             seconds,
         } = self.generate;
-        writeln!(f, "LUBM, {} universities", self.universities)?;
+        writeln!(f, "{}", self.title())?;
         let megabytes = bytes as f64 / 1e6;
         writeln!(
             f,
@@ -195,11 +206,14 @@ impl fmt::Display for BenchReport {
             )?;
         }
         if let (Some(power), Some(composite)) = (self.power(), self.composite()) {
-            write!(
+            writeln!(
                 f,
                 "power {power:.0}, composite {composite:.0} queries an hour (power: 3600 / the geometric mean in seconds; composite: \
                  the square root of power times throughput)"
             )?;
+        }
+        for peer in &self.peers {
+            write!(f, "\n{peer}")?;
         }
         Ok(())
     }

@@ -1,10 +1,10 @@
 //! Constraints: what must not match. They are rules whose conclusion says only which terms contradict the ontology; nobody
 //! stores it. Names are those of the rules of OWL 2 RL that conclude `false`.
 //!
-//! cax-dw and cax-adc (disjoint classes, as pairs), cls-com (complements), cls-nothing2, prp-pdw (disjoint properties),
-//! prp-irp, prp-asyp, eq-diff1.
+//! cax-dw and cax-adc (disjoint classes, as pairs), cls-com (complements), cls-nothing2, cls-maxc1 and cls-maxqc1/2 (no value: rules of `class.rs`),
+//! prp-pdw and prp-adp (disjoint properties), prp-irp, prp-asyp, prp-npa1/2 (triples that are said not to be), eq-diff1/2/3.
 
-use super::owl::Classes;
+use super::class::{Classes, Wanted, classes};
 use super::{Rules, triple};
 use crate::error::Result;
 use crate::facts::Facts;
@@ -31,9 +31,9 @@ pub fn constraints(rules: &mut Rules<'_>, ontology: &Ontology, facts: &Facts<'_>
         let Some(relation) = relation else {
             continue;
         };
-        let mut classes = Classes::new(rules, ontology, facts);
+        let mut excluding = Classes::new(rules, ontology, facts, Wanted::Constraints);
         for &[left, right] in pairs {
-            classes.exclude(
+            excluding.exclude(
                 name,
                 contradiction(relation, Slot::Constant(left)),
                 left,
@@ -41,10 +41,38 @@ pub fn constraints(rules: &mut Rules<'_>, ontology: &Ontology, facts: &Facts<'_>
             )?;
         }
     }
-    if let Some(relation) = vocabulary.property_disjoint_with {
-        for &[left, right] in &ontology.property_disjoint_with {
+    for (relation, pairs, name) in [
+        (
+            vocabulary.property_disjoint_with,
+            &ontology.property_disjoint_with,
+            "prp-pdw",
+        ),
+        (
+            vocabulary.all_disjoint_properties,
+            &ontology.all_disjoint_properties,
+            "prp-adp",
+        ),
+    ] {
+        for (relation, &[left, right]) in relation.into_iter().cycle().zip(pairs) {
             let body = vec![triple(left, 0, 1), triple(right, 0, 1)];
-            rules.add("prp-pdw", contradiction(relation, Slot::Variable(1)), body);
+            rules.add(name, contradiction(relation, Slot::Variable(1)), body);
+        }
+    }
+    classes(rules, ontology, facts, Wanted::Constraints)?;
+    if let Some(relation) = vocabulary.source_individual {
+        for &[subject, property, object] in &ontology.negative_assertions {
+            let body = Atom([subject, property, object].map(Slot::Constant));
+            let head = Atom([subject, relation, object].map(Slot::Constant));
+            rules.add("prp-npa1", head, vec![body]);
+        }
+    }
+    if let Some(class) = vocabulary.all_different {
+        for &[left, right] in &ontology.all_different {
+            for [left, right] in [[left, right], [right, left]] {
+                let body = Atom([left, vocabulary.same_as, right].map(Slot::Constant));
+                let head = Atom([left, class, right].map(Slot::Constant));
+                rules.add("eq-diff2", head, vec![body]);
+            }
         }
     }
     if let Some(class) = vocabulary.irreflexive_property {

@@ -1,5 +1,6 @@
 //! Profiles: which rules are made from an ontology.
 
+mod class;
 mod constraint;
 mod owl;
 mod rdfs;
@@ -9,6 +10,7 @@ use crate::facts::Facts;
 use crate::ontology::Ontology;
 use crate::rule::{Atom, Rule, Slot};
 use crate::vocabulary::Vocabulary;
+use class::Wanted;
 use quadrille_store::TermId;
 use std::fmt;
 use std::str::FromStr;
@@ -27,7 +29,7 @@ pub enum Profile {
     RdfsPlus,
     /// Also the definitions of classes, both ways, property chains, and a report of contradictions: the subset of OWL 2 RL that `profile/owl.rs` lists.
     Owl,
-    /// Also functional and inverse functional properties, and `owl:sameAs`. It is apart because each name of a thing gets
+    /// Also functional and inverse functional properties, keys, at most one value, and `owl:sameAs`. It is apart because each name of a thing gets
     /// all triples of the others.
     OwlSameAs,
 }
@@ -85,7 +87,11 @@ impl Profile {
             }
         }
         if self >= Self::Owl {
-            owl::classes(&mut rules, ontology, facts)?;
+            let wanted = match self {
+                Self::OwlSameAs => Wanted::RulesWithSameAs,
+                _ => Wanted::Rules,
+            };
+            class::classes(&mut rules, ontology, facts, wanted)?;
             owl::chains(&mut rules, ontology);
         }
         if self >= Self::OwlSameAs {
@@ -149,7 +155,7 @@ impl Rules<'_> {
         name: &'static str,
         head: Atom,
         mut body: Vec<Atom>,
-        differ: Vec<(usize, usize)>,
+        differ: Vec<(usize, Slot)>,
     ) {
         let mut known = Vec::new();
         body.retain(|atom| {

@@ -4,33 +4,17 @@
 //! | --- | --- | --- |
 //! | properties | prp-inv1/2, prp-symp, prp-trp, prp-eqp1/2, prp-spo2 | one rule for each axiom |
 //! | domain, range | prp-dom, prp-rng | also where the class is an expression |
-//! | subClassOf, equivalentClass, definitions | cax-sco, cax-eqc1/2, cls-int1/2, cls-uni, cls-svf1/2, cls-avf, cls-hv1/2 | see below |
+//! | subClassOf, equivalentClass, definitions | cax-sco, cax-eqc1/2, cls-int1/2, cls-uni, cls-svf1/2, cls-avf, cls-hv1/2, cls-oo | see `class.rs` |
 //! | functional properties, sameAs | prp-fp, prp-ifp, eq-sym, eq-trans, eq-rep-s/p/o | [`same_as`] |
-//! | hierarchies | scm-sco, scm-spo, scm-eqc1, scm-eqp1 | the schema triples themselves |
+//! | keys, at most one value | prp-key, cls-maxc2, cls-maxqc3/4 | with sameAs, see `class.rs` |
+//! | hierarchies | scm-sco, scm-spo, scm-eqc1, scm-eqp1, scm-int, scm-uni | the schema triples themselves |
 //!
-//! Class expressions (anonymous classes with a definition) are compiled away: on the left of an axiom an expression becomes
-//! premises, on the right conclusions, so that `Chair = Person and (headOf some Department)` is
-//!
-//! ```text
-//! (x type Chair) <- (x type Person), (x headOf y), (y type Department)
-//! (x type Person) <- (x type Chair)
-//! ```
-//!
-//! and that something is in the class `headOf some Department` is stored nowhere. `someValuesFrom` on the right, which
-//! asserts that something without a name exists, `unionOf` on the right, and `allValuesFrom` on the left conclude nothing,
-//! as in OWL 2 RL. Not supported: oneOf, hasKey, cardinalities. What contradicts, `constraint.rs` has.
+//! Left out are the rules that conclude only schema triples, but for the hierarchies (scm-dom1 and the like), those that are true of everything
+//! (eq-ref, cls-thing, scm-cls) and those of datatypes. What contradicts, `constraint.rs` has.
 
 use super::{Rules, triple};
-use crate::error::{InferError, Result};
-use crate::facts::Facts;
-use crate::ontology::{Expression, Ontology};
+use crate::ontology::Ontology;
 use crate::rule::{Atom, Slot};
-use quadrille_store::{Kind, TermId};
-
-/// Most ways in which one class expression can be fulfilled (unions in intersections multiply).
-const ALTERNATIVES_MAX: usize = 1000;
-/// Class expressions nest at most so deep.
-const DEPTH_MAX: usize = 20;
 
 /// scm-eqc1 and scm-eqp1.
 pub fn schema(rules: &mut Rules<'_>) {
@@ -114,11 +98,21 @@ pub fn same_as(rules: &mut Rules<'_>, ontology: &Ontology) {
     let same = rules.vocabulary.same_as;
     for &property in &ontology.functional {
         let body = vec![triple(property, 0, 1), triple(property, 0, 2)];
-        rules.add_guarded("prp-fp", triple(same, 1, 2), body, vec![(1, 2)]);
+        rules.add_guarded(
+            "prp-fp",
+            triple(same, 1, 2),
+            body,
+            vec![(1, Slot::Variable(2))],
+        );
     }
     for &property in &ontology.inverse_functional {
         let body = vec![triple(property, 1, 0), triple(property, 2, 0)];
-        rules.add_guarded("prp-ifp", triple(same, 1, 2), body, vec![(1, 2)]);
+        rules.add_guarded(
+            "prp-ifp",
+            triple(same, 1, 2),
+            body,
+            vec![(1, Slot::Variable(2))],
+        );
     }
     rules.add("eq-sym", triple(same, 1, 0), vec![triple(same, 0, 1)]);
     let body = vec![triple(same, 0, 1), triple(same, 1, 2)];
@@ -128,264 +122,6 @@ pub fn same_as(rules: &mut Rules<'_>, ontology: &Ontology) {
         let mut replaced = every;
         replaced[place] = Slot::Variable(3);
         let body = vec![triple(same, place, 3), Atom(every)];
-        rules.add_guarded(name, Atom(replaced), body, vec![(place, 3)]);
+        rules.add_guarded(name, Atom(replaced), body, vec![(place, Slot::Variable(3))]);
     }
-}
-
-/// Everything about classes.
-pub fn classes(rules: &mut Rules<'_>, ontology: &Ontology, facts: &Facts<'_>) -> Result<()> {
-    let mut compiler = Classes::new(rules, ontology, facts);
-    for &[class, above] in &ontology.sub_class_of {
-        compiler.include("cax-sco", class, above)?;
-    }
-    for &[left, right] in &ontology.equivalent_class {
-        compiler.include("cax-eqc1", left, right)?;
-        compiler.include("cax-eqc2", right, left)?;
-    }
-    for (&class, expressions) in &ontology.expressions {
-        // An anonymous class that is nobody's instance is compiled into where it is used.
-        if is_anonymous(class) && !compiler.has_instances(class)? {
-            continue;
-        }
-        for expression in expressions {
-            let instance = compiler.rules.instance(0, class);
-            let name = match expression {
-                Expression::Intersection(_) => "cls-int1",
-                Expression::Union(_) => "cls-uni",
-                Expression::Some(..) => "cls-svf1",
-                Expression::All(..) => "cls-avf",
-                Expression::Value(..) => "cls-hv2",
-            };
-            if !is_anonymous(class) {
-                for body in compiler.premises_of(expression, 0, 1, 0)? {
-                    compiler.rules.add(name, instance, body);
-                }
-            }
-            compiler.conclude_expression(name, expression, &[instance], 0, 0)?;
-        }
-    }
-    for &[property, class] in &ontology.domain {
-        let body = [triple(property, 0, 1)];
-        compiler.conclude("prp-dom", class, &body, 0, 0)?;
-    }
-    for &[property, class] in &ontology.range {
-        let body = [triple(property, 0, 1)];
-        compiler.conclude("prp-rng", class, &body, 1, 0)?;
-    }
-    Ok(())
-}
-
-fn is_anonymous(class: TermId) -> bool {
-    class.kind() == Some(Kind::Blank)
-}
-
-/// Compiles axioms about classes.
-pub struct Classes<'a, 'b> {
-    rules: &'a mut Rules<'b>,
-    ontology: &'a Ontology,
-    facts: &'a Facts<'a>,
-}
-
-impl<'a, 'b> Classes<'a, 'b> {
-    /// A compiler that adds to some rules.
-    pub fn new(rules: &'a mut Rules<'b>, ontology: &'a Ontology, facts: &'a Facts<'a>) -> Self {
-        Self {
-            rules,
-            ontology,
-            facts,
-        }
-    }
-
-    /// Nothing is in both of two classes: what is, with its variable 0, is concluded.
-    pub fn exclude(
-        &mut self,
-        name: &'static str,
-        head: Atom,
-        left: TermId,
-        right: TermId,
-    ) -> Result<()> {
-        for body in self.premises(left, 0, 1, 0)? {
-            for more in self.premises(right, 0, next_variable(&body, 1), 0)? {
-                let body = body.iter().copied().chain(more).collect();
-                self.rules.add(name, head, body);
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether somebody says that something is in a class.
-    fn has_instances(&self, class: TermId) -> Result<bool> {
-        Ok(self.facts.count_at_most(&self.rules.instance(0, class))? > 0)
-    }
-
-    /// All of one class is in another.
-    fn include(&mut self, name: &'static str, class: TermId, above: TermId) -> Result<()> {
-        for body in self.premises(class, 0, 1, 0)? {
-            self.conclude(name, above, &body, 0, 0)?;
-        }
-        Ok(())
-    }
-
-    /// The ways in which a variable's term is in a class; `next` is the next free variable.
-    fn premises(
-        &self,
-        class: TermId,
-        variable: usize,
-        next: usize,
-        depth: usize,
-    ) -> Result<Vec<Vec<Atom>>> {
-        check_depth(depth)?;
-        let expressions = self.ontology.expressions.get(&class);
-        let Some(expressions) = expressions.filter(|_| is_anonymous(class)) else {
-            return Ok(vec![vec![self.rules.instance(variable, class)]]);
-        };
-        let mut ways = Vec::new();
-        for expression in expressions {
-            ways.extend(self.premises_of(expression, variable, next, depth + 1)?);
-        }
-        if self.has_instances(class)? {
-            ways.push(vec![self.rules.instance(variable, class)]);
-        }
-        check_alternatives(ways)
-    }
-
-    fn premises_of(
-        &self,
-        expression: &Expression,
-        variable: usize,
-        next: usize,
-        depth: usize,
-    ) -> Result<Vec<Vec<Atom>>> {
-        match expression {
-            Expression::Intersection(members) => {
-                let mut ways = vec![Vec::new()];
-                for member in members {
-                    let mut joined = Vec::new();
-                    for way in &ways {
-                        let next = next_variable(way, next);
-                        for more in self.premises(*member, variable, next, depth + 1)? {
-                            let way: &Vec<Atom> = way;
-                            joined.push(way.iter().copied().chain(more).collect());
-                        }
-                    }
-                    ways = check_alternatives(joined)?;
-                }
-                Ok(ways)
-            }
-            Expression::Union(members) => {
-                let mut ways = Vec::new();
-                for member in members {
-                    ways.extend(self.premises(*member, variable, next, depth + 1)?);
-                }
-                check_alternatives(ways)
-            }
-            Expression::Some(property, class) => {
-                let link = triple(*property, variable, next);
-                if Some(*class) == self.rules.vocabulary.thing {
-                    return Ok(vec![vec![link]]);
-                }
-                let mut ways = self.premises(*class, next, next + 1, depth + 1)?;
-                for way in &mut ways {
-                    way.insert(0, link);
-                }
-                Ok(ways)
-            }
-            Expression::Value(property, value) => Ok(vec![vec![Atom([
-                Slot::Variable(variable),
-                Slot::Constant(*property),
-                Slot::Constant(*value),
-            ])]]),
-            Expression::All(..) => Ok(Vec::new()),
-        }
-    }
-
-    /// What follows from a variable's term being in a class.
-    fn conclude(
-        &mut self,
-        name: &'static str,
-        class: TermId,
-        body: &[Atom],
-        variable: usize,
-        depth: usize,
-    ) -> Result<()> {
-        check_depth(depth)?;
-        let ontology = self.ontology;
-        match ontology
-            .expressions
-            .get(&class)
-            .filter(|_| is_anonymous(class))
-        {
-            None => {
-                let head = self.rules.instance(variable, class);
-                self.rules.add(name, head, body.to_vec());
-                Ok(())
-            }
-            Some(expressions) => {
-                for expression in expressions {
-                    self.conclude_expression(name, expression, body, variable, depth + 1)?;
-                }
-                Ok(())
-            }
-        }
-    }
-
-    fn conclude_expression(
-        &mut self,
-        name: &'static str,
-        expression: &Expression,
-        body: &[Atom],
-        variable: usize,
-        depth: usize,
-    ) -> Result<()> {
-        match expression {
-            Expression::Intersection(members) => {
-                for member in members {
-                    self.conclude(name, *member, body, variable, depth + 1)?;
-                }
-                Ok(())
-            }
-            Expression::Value(property, value) => {
-                let head = Atom([
-                    Slot::Variable(variable),
-                    Slot::Constant(*property),
-                    Slot::Constant(*value),
-                ]);
-                self.rules.add(name, head, body.to_vec());
-                Ok(())
-            }
-            Expression::All(property, class) => {
-                let next = next_variable(body, variable + 1);
-                let mut body = body.to_vec();
-                body.push(triple(*property, variable, next));
-                self.conclude(name, *class, &body, next, depth + 1)
-            }
-            Expression::Some(..) | Expression::Union(_) => Ok(()),
-        }
-    }
-}
-
-/// A variable that the atoms do not have, not below `least`.
-fn next_variable(atoms: &[Atom], least: usize) -> usize {
-    let used = atoms.iter().flat_map(Atom::variables).max();
-    used.map_or(least, |used| least.max(used + 1))
-}
-
-fn check_depth(depth: usize) -> Result<()> {
-    if depth > DEPTH_MAX {
-        return Err(InferError::Limit {
-            what: "class expressions nested in one another",
-            limit: DEPTH_MAX,
-        });
-    }
-    Ok(())
-}
-
-fn check_alternatives(ways: Vec<Vec<Atom>>) -> Result<Vec<Vec<Atom>>> {
-    if ways.len() > ALTERNATIVES_MAX {
-        return Err(InferError::Limit {
-            what: "ways to fulfil a class expression",
-            limit: ALTERNATIVES_MAX,
-        });
-    }
-    Ok(ways)
 }
