@@ -27,6 +27,7 @@ mod path;
 pub mod physical;
 pub mod seed;
 pub mod service;
+pub mod shared;
 pub mod template;
 mod triple_term;
 pub mod way;

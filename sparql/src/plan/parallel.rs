@@ -1,9 +1,13 @@
 //! Dividing a plan among threads: finds the part of it that can be computed for parts of a scan, each by itself.
 //!
 //! The rows of a scan go up through operators that deal with each row by itself (filters, assignments, lookups, merge joins that
-//! skip to where their left rows are). Up to the first operator that must see all rows (sorts, groups, DISTINCT, joins that keep an
-//! input in memory), the rows of a part of the scan give just that part of the rows above. That stretch becomes a
-//! [`Operation::Gather`].
+//! skip to where their left rows are, joins with rows in memory). Up to the first operator that must see all rows (sorts, groups, DISTINCT), the
+//! rows of a part of the scan give just that part of the rows above. That stretch becomes a [`Operation::Gather`]. Rows that its joins
+//! keep in memory are kept once, before it begins, and may come from another one.
+//!
+//! Sorts, groups and DISTINCT take the threads of the `Gather` below them over ([`Operator::take_pipeline`]).
+//!
+//! [`Operator::take_pipeline`]: crate::exec::operator::Operator::take_pipeline
 
 use super::physical::{Node, Operation, ScanNode};
 use std::sync::Arc;
@@ -14,6 +18,10 @@ const PART_ROWS: f64 = 16_384.0;
 /// Parts for each thread at least, so that threads end together though parts differ; and the most there are in all.
 const PARTS_A_THREAD: usize = 8;
 const PARTS_MAX: usize = 1024;
+
+/// A scan with fewer rows than are worth threads by this factor is divided if they are expected to become more than these by the same
+/// factor: an expectation may be wrong.
+const JOINED_ROWS_FACTOR: f64 = 8.0;
 
 /// Divides a plan among threads where a scan has at least so many rows.
 pub fn divide(node: &mut Node, threads: usize, rows_min: usize) {
@@ -33,12 +41,14 @@ struct Divider {
 
 impl Divider {
     fn divide(&self, node: &mut Node) {
-        if let Some((scan, rows)) = divisible_scan(node) {
-            if rows >= self.rows_min {
-                scan.is_divided = true;
-                let scan = Arc::new(scan.clone());
-                self.gather(node, scan, rows);
-            }
+        let joined_rows = joined_rows(node);
+        if let Some((scan, rows)) = divisible_scan(node)
+            && self.is_worth_it(rows, joined_rows)
+        {
+            scan.is_divided = true;
+            let scan = Arc::new(scan.clone());
+            self.divide_kept(node);
+            self.gather(node, scan, rows);
             return;
         }
         match &mut node.operation {
@@ -64,11 +74,40 @@ impl Divider {
             | Operation::Marks { input, .. }
             | Operation::Construct { input, .. }
             | Operation::Describe { input, .. }
-            | Operation::HashJoin { left: input, .. }
-            | Operation::CompatibleJoin { left: input, .. }
+            | Operation::Path { input, .. }
+            | Operation::CrossJoin { left: input, .. }
             | Operation::BindJoin { left: input, .. }
             | Operation::LookupJoin { outer: input, .. } => self.divide(input),
+            Operation::HashJoin { left, right, .. }
+            | Operation::CompatibleJoin { left, right, .. } => {
+                self.divide(left);
+                self.divide(right);
+            }
+            Operation::Union { inputs } => {
+                for input in inputs {
+                    self.divide(input);
+                }
+            }
             _ => {}
+        }
+    }
+
+    /// Whether a scan of so many rows is divided, which become at most so many on their way up.
+    fn is_worth_it(&self, scan_rows: f64, joined_rows: f64) -> bool {
+        scan_rows >= self.rows_min
+            || scan_rows >= self.rows_min / JOINED_ROWS_FACTOR
+                && joined_rows >= self.rows_min * JOINED_ROWS_FACTOR
+    }
+
+    /// Divides what joins keep, from a node down to the scan that is divided.
+    fn divide_kept(&self, node: &mut Node) {
+        if let Operation::HashJoin { right, .. } | Operation::CompatibleJoin { right, .. } =
+            &mut node.operation
+        {
+            self.divide(right);
+        }
+        if let Some(input) = node.divided_input_mut() {
+            self.divide_kept(input);
         }
     }
 
@@ -107,20 +146,62 @@ fn all_rows_below(node: &mut Node) -> Option<&mut Node> {
 
 /// The scan whose parts give parts of the node's rows, and how many rows it is expected to have.
 fn divisible_scan(node: &mut Node) -> Option<(&mut ScanNode, f64)> {
-    match &mut node.operation {
-        Operation::Scan(scan) => Some((scan, node.rows)),
-        Operation::Filter { input, .. }
-        | Operation::Extend { input, .. }
-        | Operation::Project { input, .. }
-        | Operation::Attach { input, .. }
-        | Operation::Marks { input, .. }
-        | Operation::Construct { input, .. }
-        | Operation::LookupJoin { outer: input, .. }
-        | Operation::BindJoin { left: input, .. }
-        | Operation::CrossJoin { left: input, .. } => divisible_scan(input),
-        // The right input is read again for each part, so it must not be read from its beginning.
-        Operation::MergeJoin { left, right, .. } if skips(right) => divisible_scan(left),
-        _ => None,
+    if let Operation::Scan(_) = node.operation {
+        let rows = node.rows;
+        let Operation::Scan(scan) = &mut node.operation else {
+            return None;
+        };
+        return Some((scan, rows));
+    }
+    divisible_scan(node.divided_input_mut()?)
+}
+
+/// The most rows that are expected from the divisible scan up to a node.
+fn joined_rows(node: &Node) -> f64 {
+    let below = node.divided_input().map_or(0.0, joined_rows);
+    node.rows.max(below)
+}
+
+impl Node {
+    /// The input whose parts give parts of this node's rows.
+    pub fn divided_input(&self) -> Option<&Self> {
+        match &self.operation {
+            Operation::Filter { input, .. }
+            | Operation::Extend { input, .. }
+            | Operation::Project { input, .. }
+            | Operation::Attach { input, .. }
+            | Operation::Marks { input, .. }
+            | Operation::Construct { input, .. }
+            | Operation::TripleTerms { input, .. }
+            | Operation::LookupJoin { outer: input, .. }
+            | Operation::HashJoin { left: input, .. }
+            | Operation::CompatibleJoin { left: input, .. }
+            | Operation::BindJoin { left: input, .. }
+            | Operation::CrossJoin { left: input, .. } => Some(input),
+            // The right input is read again for each part, so it must not be read from its beginning.
+            Operation::MergeJoin { left, right, .. } if skips(right) => Some(left),
+            _ => None,
+        }
+    }
+
+    /// The same, to be changed.
+    fn divided_input_mut(&mut self) -> Option<&mut Self> {
+        match &mut self.operation {
+            Operation::Filter { input, .. }
+            | Operation::Extend { input, .. }
+            | Operation::Project { input, .. }
+            | Operation::Attach { input, .. }
+            | Operation::Marks { input, .. }
+            | Operation::Construct { input, .. }
+            | Operation::TripleTerms { input, .. }
+            | Operation::LookupJoin { outer: input, .. }
+            | Operation::HashJoin { left: input, .. }
+            | Operation::CompatibleJoin { left: input, .. }
+            | Operation::BindJoin { left: input, .. }
+            | Operation::CrossJoin { left: input, .. } => Some(input),
+            Operation::MergeJoin { left, right, .. } if skips(right) => Some(left),
+            _ => None,
+        }
     }
 }
 
