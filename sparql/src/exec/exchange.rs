@@ -14,12 +14,13 @@
 //! The calling thread is one of the threads. An error, or a panic, ends the others at their next part and is the caller's.
 
 use crate::error::{QueryError, Result};
-use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, TryLockError};
 
 /// What is done with parts and pieces.
 pub trait Exchange: Sync {
+    /// Where parts come from.
+    type Parts: Send;
     /// What is computed by itself.
     type Part: Send;
     /// What a thread needs for it.
@@ -28,6 +29,12 @@ pub trait Exchange: Sync {
     type Piece: Send;
     /// What a partition has come to.
     type State: Send;
+
+    /// The next part, of a sequence; `None` at the end. One thread at a time asks.
+    ///
+    /// # Errors
+    /// Whatever ends all of it.
+    fn next_part(&self, parts: &mut Self::Parts) -> Result<Option<Self::Part>>;
 
     /// Computes a part: a piece for each partition. No further part is begun once [`Exchange::is_full`].
     ///
@@ -60,8 +67,8 @@ pub trait Exchange: Sync {
 pub struct Exchanged<X: Exchange> {
     /// By partition.
     pub states: Vec<X::State>,
-    /// In their sequence.
-    pub parts: VecDeque<X::Part>,
+    /// Where there may be more of them.
+    pub parts: X::Parts,
 }
 
 struct Partition<S> {
@@ -71,13 +78,14 @@ struct Partition<S> {
 }
 
 /// A part's pieces by partition, once they are there.
-type Pieces<P> = OnceLock<Vec<Mutex<Option<P>>>>;
+type Pieces<P> = Arc<OnceLock<Vec<Mutex<Option<P>>>>>;
 
 struct Shared<'a, X: Exchange> {
     exchange: &'a X,
-    /// Parts that no thread has begun, and the number of the first of them.
-    unclaimed: Mutex<(usize, VecDeque<X::Part>)>,
-    pieces: Vec<Pieces<X::Piece>>,
+    /// Parts that no thread has begun.
+    unclaimed: Mutex<X::Parts>,
+    /// For each part that was begun.
+    pieces: RwLock<Vec<Pieces<X::Piece>>>,
     partitions: Vec<Mutex<Partition<X::State>>>,
     /// Threads that compute no further part, or never began.
     done: Mutex<usize>,
@@ -89,22 +97,21 @@ struct Shared<'a, X: Exchange> {
     error: Mutex<Option<QueryError>>,
 }
 
-/// Computes all parts on so many threads, and gives what becomes of `states`, one for each partition.
+/// Computes all parts on so many threads, the caller's included, and gives what becomes of `states`, one for each partition.
 ///
 /// # Errors
 /// The first error that a thread met; [`QueryError::Thread`] if there is no thread to be had.
 pub fn run<X: Exchange>(
     exchange: &X,
-    parts: impl IntoIterator<Item = X::Part>,
+    parts: X::Parts,
     states: impl IntoIterator<Item = X::State>,
     threads: usize,
 ) -> Result<Exchanged<X>> {
-    let parts: VecDeque<X::Part> = parts.into_iter().collect();
-    let threads = threads.clamp(1, parts.len().max(1));
+    let threads = threads.max(1);
     let shared = Shared {
         exchange,
-        pieces: parts.iter().map(|_| OnceLock::new()).collect(),
-        unclaimed: Mutex::new((0, parts)),
+        pieces: RwLock::default(),
+        unclaimed: Mutex::new(parts),
         partitions: states
             .into_iter()
             .map(|state| Mutex::new(Partition { state, next: 0 }))
@@ -148,7 +155,7 @@ pub fn run<X: Exchange>(
             .into_iter()
             .map(|partition| into_inner(partition).state)
             .collect(),
-        parts: into_inner(shared.unclaimed).1,
+        parts: into_inner(shared.unclaimed),
     })
 }
 
@@ -180,13 +187,12 @@ impl<X: Exchange> Shared<'_, X> {
     fn compute(&self, number: usize) -> Result<()> {
         let mut worker = self.exchange.worker()?;
         while !self.exchange.is_full() && !self.has_failed() {
-            let Some((part_number, part)) = self.claim() else {
+            let Some((part_number, part, place)) = self.claim()? else {
                 break;
             };
             let pieces = self.exchange.compute(&mut worker, part_number, part)?;
-            debug_assert_eq!(pieces.len(), self.partitions.len());
             let pieces = pieces.into_iter().map(|piece| Mutex::new(Some(piece)));
-            if self.pieces[part_number].set(pieces.collect()).is_err() {
+            if place.set(pieces.collect()).is_err() {
                 unreachable!("a part is computed once");
             }
             self.take_up_some(number)?;
@@ -194,11 +200,22 @@ impl<X: Exchange> Shared<'_, X> {
         Ok(())
     }
 
-    fn claim(&self) -> Option<(usize, X::Part)> {
+    /// The next part, its number, and where its pieces go.
+    fn claim(&self) -> Result<Option<(usize, X::Part, Pieces<X::Piece>)>> {
         let mut unclaimed = lock(&self.unclaimed);
-        let (number, part) = (unclaimed.0, unclaimed.1.pop_front()?);
-        unclaimed.0 += 1;
-        Some((number, part))
+        let Some(part) = self.exchange.next_part(&mut unclaimed)? else {
+            return Ok(None);
+        };
+        let place = Pieces::default();
+        let mut pieces = self.pieces.write().unwrap_or_else(PoisonError::into_inner);
+        pieces.push(Arc::clone(&place));
+        Ok(Some((pieces.len() - 1, part, place)))
+    }
+
+    /// The pieces of a part, if they are there.
+    fn pieces(&self, part: usize) -> Option<Pieces<X::Piece>> {
+        let pieces = self.pieces.read().unwrap_or_else(PoisonError::into_inner);
+        pieces.get(part).filter(|pieces| pieces.get().is_some()).cloned()
     }
 
     /// Takes up what is there for partitions that nobody else works on.
@@ -218,9 +235,9 @@ impl<X: Exchange> Shared<'_, X> {
 
     /// Takes up the pieces of a partition as far as there are some.
     fn take_up(&self, place: usize, partition: &mut Partition<X::State>) -> Result<()> {
-        while let Some(pieces) = self.pieces.get(partition.next).and_then(OnceLock::get) {
-            let piece = lock(&pieces[place]).take();
+        while let Some(pieces) = self.pieces(partition.next) {
             partition.next += 1;
+            let piece = pieces.get().and_then(|pieces| lock(&pieces[place]).take());
             if let Some(piece) = piece {
                 self.exchange.take_up(&mut partition.state, piece)?;
             }
@@ -298,6 +315,7 @@ mod tests {
     const PARTITIONS: usize = 5;
 
     impl Exchange for Listing {
+        type Parts = std::ops::Range<usize>;
         type Part = usize;
         type Worker = ();
         type Piece = Vec<usize>;
@@ -305,6 +323,10 @@ mod tests {
 
         fn worker(&self) -> Result<()> {
             Ok(())
+        }
+
+        fn next_part(&self, parts: &mut std::ops::Range<usize>) -> Result<Option<usize>> {
+            Ok(parts.next())
         }
 
         fn compute(&self, (): &mut (), number: usize, part: usize) -> Result<Vec<Vec<usize>>> {
@@ -400,7 +422,7 @@ mod tests {
             let exchanged = run(&full, 0..100, states, threads).expect("no error");
             let begun = 100 - exchanged.parts.len();
             assert!(begun >= 32);
-            assert!(exchanged.parts.into_iter().eq(begun..100));
+            assert_eq!(exchanged.parts, begun..100);
             let taken_up: usize = exchanged.states.iter().map(Vec::len).sum();
             assert_eq!(taken_up, begun * 10, "{threads} threads");
         }

@@ -16,15 +16,20 @@ use super::batch::Batch;
 use super::control::Control;
 use super::distinct_rows::DistinctRows;
 use super::memory::Reservation;
-use super::operator::{Input, Operator};
+use super::operator::{Constant, Input, Operator};
 use super::row_set::RowSet;
 use super::spill::partition::Partitions;
 use super::spill::run::Run;
 use crate::error::Result;
 use argument::Argument;
-use divided::{Grouped, Grouping, Groups, Rest};
+use divided::{Batches, Grouped, Grouping, Groups, Rest};
 use quadrille_store::TermId;
+use std::collections::VecDeque;
 use std::sync::Arc;
+
+/// Rows that are worth threads, and batches that are read at most before it is known.
+const LARGE_ROWS: usize = 32_768;
+const LARGE_BATCHES: usize = 64;
 
 /// Groups rows.
 pub struct GroupBy {
@@ -47,6 +52,8 @@ pub struct GroupBy {
     waiting: Vec<(Run, u32)>,
     /// How often the rows of the current input were divided.
     depth: u32,
+    /// Whether many rows are expected.
+    is_large: bool,
     state: State,
 }
 
@@ -104,8 +111,16 @@ impl GroupBy {
             partitions: None,
             waiting: Vec::new(),
             depth: 0,
+            is_large: false,
             state: State::Waiting,
         })
+    }
+
+    /// The same where so many rows are expected that they are worth threads, though one at a time reads them.
+    #[must_use]
+    pub fn expecting_many(mut self, is_large: bool) -> Self {
+        self.is_large = is_large;
+        self
     }
 
     /// Groups the rows, on several threads if they are computed so.
@@ -113,21 +128,55 @@ impl GroupBy {
         if self.grouping.can_be_divided()
             && let Some(pipeline) = self.input.take_pipeline()?
         {
-            let Grouped { groups, rest } = self.grouping.group(pipeline)?;
-            if let Some(rest) = rest {
-                return self.go_on(groups, rest);
-            }
-            let bytes = groups.iter().map(Groups::bytes).sum();
-            // They are there, and smaller than what was reserved for them.
-            if !self.reservation.try_resize(bytes) {
-                self.reservation.clear();
-            }
-            let has_groups = groups.iter().any(|groups| !groups.keys.is_empty());
-            self.further = groups.into_iter();
-            if has_groups || !self.grouping.keys.is_empty() {
-                return Ok(());
-            }
+            let grouped = self.grouping.group(pipeline)?;
+            return self.end(grouped);
         }
+        if self.is_large && self.control.threads() > 1 && self.grouping.can_be_divided() {
+            return self.begin_large();
+        }
+        self.gather()
+    }
+
+    /// Groups rows that are expected to be many, on several threads once they are.
+    fn begin_large(&mut self) -> Result<()> {
+        let width = self.grouping.variables.len();
+        let nothing = Input::new(Box::new(Constant::empty()), width);
+        let mut operator = std::mem::replace(&mut self.input, nothing).into_operator();
+        let (mut read, mut rows) = (VecDeque::new(), 0);
+        while rows < LARGE_ROWS && read.len() < LARGE_BATCHES {
+            let mut batch = Batch::new(width);
+            if operator.next(&mut batch)? == 0 {
+                break;
+            }
+            rows += batch.rows();
+            read.push_back(batch);
+        }
+        if rows < LARGE_ROWS && read.len() < LARGE_BATCHES {
+            self.input = Input::new(Box::new(Batches::new(read, operator)), width);
+            return self.gather();
+        }
+        let threads = self.control.threads();
+        let grouped = self.grouping.group_rows(Batches::new(read, operator), threads)?;
+        self.end(grouped)
+    }
+
+    /// Takes what threads have grouped.
+    fn end(&mut self, grouped: Grouped) -> Result<()> {
+        let Grouped { groups, rest } = grouped;
+        if let Some(rest) = rest {
+            return self.go_on(groups, rest);
+        }
+        let bytes = groups.iter().map(Groups::bytes).sum();
+        // They are there, and smaller than what was reserved for them.
+        if !self.reservation.try_resize(bytes) {
+            self.reservation.clear();
+        }
+        let has_groups = groups.iter().any(|groups| !groups.keys.is_empty());
+        self.further = groups.into_iter();
+        if has_groups || !self.grouping.keys.is_empty() {
+            return Ok(());
+        }
+        // Without rows there is one group.
         self.gather()
     }
 

@@ -50,6 +50,11 @@ impl Input {
         Ok(self.operator.next(&mut self.batch)? > 0)
     }
 
+    /// The operator, before anything was fetched.
+    pub fn into_operator(self) -> Box<dyn Operator> {
+        self.operator
+    }
+
     /// See [`Operator::take_pipeline`].
     pub fn take_pipeline(&mut self) -> Result<Option<Pipeline>> {
         self.operator.take_pipeline()

@@ -229,8 +229,9 @@ impl Node {
                 input,
                 keys,
                 aggregates,
+                is_divided,
             } => boxed(|| {
-                GroupBy::new(
+                let group_by = GroupBy::new(
                     input.input(execution)?,
                     Grouping {
                         keys: keys.clone(),
@@ -239,7 +240,8 @@ impl Node {
                         terms: Arc::clone(&execution.terms),
                         control: control(),
                     },
-                )
+                )?;
+                Ok(group_by.expecting_many(*is_divided))
             }),
             Operation::PatternCount { ids, .. } => boxed(|| {
                 let columns = ids.iter().map(|id| vec![*id]).collect();

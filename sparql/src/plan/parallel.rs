@@ -64,7 +64,6 @@ impl Divider {
             }
             Operation::Slice { input, .. }
             | Operation::Sort { input, .. }
-            | Operation::GroupBy { input, .. }
             | Operation::Distinct { input }
             | Operation::Adjacent { input }
             | Operation::Filter { input, .. }
@@ -82,6 +81,12 @@ impl Divider {
             | Operation::CompatibleJoin { left, right, .. } => {
                 self.divide(left);
                 self.divide(right);
+            }
+            Operation::GroupBy {
+                input, is_divided, ..
+            } => {
+                *is_divided = input.rows >= self.rows_min;
+                self.divide(input);
             }
             Operation::Union { inputs } => {
                 for input in inputs {
@@ -131,10 +136,12 @@ impl Divider {
     }
 }
 
-/// The input of the first operator, from this one down, whose first row depends on all rows of its input.
+/// The first node, from this one down, whose first row depends on all rows of its input.
 fn all_rows_below(node: &mut Node) -> Option<&mut Node> {
+    if let Operation::Sort { .. } | Operation::GroupBy { .. } = node.operation {
+        return Some(node);
+    }
     match &mut node.operation {
-        Operation::Sort { input, .. } | Operation::GroupBy { input, .. } => Some(input),
         Operation::Project { input, .. }
         | Operation::Extend { input, .. }
         | Operation::Filter { input, .. }

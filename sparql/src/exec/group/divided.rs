@@ -23,12 +23,13 @@ use crate::exec::exchange::{self, Exchange};
 use crate::exec::gather::{Gather, Part, Pipeline};
 use crate::exec::hash::{hash_ids, partition_of};
 use crate::exec::memory::Reservation;
-use crate::exec::operator::Operator;
+use crate::exec::operator::{Constant, Operator};
 use crate::exec::row_set::RowSet;
 use crate::exec::terms::Terms;
 use crate::exec::union::Union;
 use crate::plan::logical::{Aggregate, VariableId};
 use quadrille_store::TermId;
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -36,6 +37,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 const PARTITIONS: usize = 64;
 /// Rows after which it is looked at whether rows of a part share keys.
 const TRIED_ROWS: usize = 2_048;
+/// Batches of a part, where parts are cut as rows are read.
+const PART_BATCHES: usize = 16;
 
 /// What rows are grouped by, and what is computed of groups.
 #[derive(Clone)]
@@ -126,14 +129,25 @@ impl Grouping {
     /// # Errors
     /// If the store cannot be read, the query was stopped, or there is no thread to be had.
     pub fn group(&self, pipeline: Pipeline) -> Result<Grouped> {
-        let Pipeline {
-            parts,
-            width,
-            threads,
-            control,
-        } = pipeline;
+        let parts = Parts::Known(pipeline.parts.into());
+        self.group_parts(parts, pipeline.width, pipeline.threads)
+    }
+
+    /// Groups rows that one thread at a time reads.
+    ///
+    /// # Errors
+    /// As [`Grouping::group`].
+    pub fn group_rows(&self, rows: Batches, threads: usize) -> Result<Grouped> {
+        self.group_parts(Parts::Cut(rows), self.variables.len(), threads)
+    }
+
+    fn group_parts(&self, parts: Parts, width: usize, threads: usize) -> Result<Grouped> {
         let begun = Dividing::new(self, width);
         let states = (0..PARTITIONS).map(|_| State::new(self));
+        let threads = match &parts {
+            Parts::Known(parts) => threads.min(parts.len()),
+            Parts::Cut(_) => threads,
+        };
         let exchanged = exchange::run(&begun, parts, states, threads)?;
         let (mut groups, mut sets) = (Vec::new(), Vec::new());
         for state in exchanged.states {
@@ -146,12 +160,15 @@ impl Grouping {
             left.sort_unstable_by_key(|(part, _)| *part);
             let mut rows: Vec<Box<dyn Operator>> =
                 left.into_iter().map(|(_, operator)| operator).collect();
-            rows.push(Box::new(Gather::new(Pipeline {
-                parts: exchanged.parts.into(),
-                width,
-                threads,
-                control,
-            })));
+            rows.push(match exchanged.parts {
+                Parts::Known(parts) => Box::new(Gather::new(Pipeline {
+                    parts: parts.into(),
+                    width,
+                    threads,
+                    control: Arc::clone(&self.control),
+                })),
+                Parts::Cut(batches) => Box::new(batches),
+            });
             let distinct = self.distinct().enumerate().map(|(place, index)| {
                 let sets = sets.iter_mut();
                 let taken = sets.map(|sets| std::mem::replace(&mut sets[place], RowSet::new(0)));
@@ -185,7 +202,7 @@ impl Grouping {
             groups,
             distinct: Vec::new(),
         });
-        let exchanged = exchange::run(&adding, sets, states, threads)?;
+        let exchanged = exchange::run(&adding, sets.into_iter(), states, threads)?;
         let states = exchanged.states.into_iter();
         Ok(states.map(|state| state.groups).collect())
     }
@@ -419,7 +436,55 @@ impl Local {
     }
 }
 
-/// Groups parts of a scan.
+/// Where parts come from.
+enum Parts {
+    Known(VecDeque<Part>),
+    Cut(Batches),
+}
+
+/// The rows of an operator, of which some were read before; parts are cut as they are read.
+pub struct Batches {
+    /// Those that were read already.
+    read: VecDeque<Batch>,
+    operator: Box<dyn Operator>,
+}
+
+impl Batches {
+    /// Some rows, and those that an operator gives behind them.
+    pub fn new(read: VecDeque<Batch>, operator: Box<dyn Operator>) -> Self {
+        Self { read, operator }
+    }
+
+    fn next_part(&mut self, width: usize) -> Result<Option<Part>> {
+        let mut read = VecDeque::with_capacity(PART_BATCHES);
+        while read.len() < PART_BATCHES {
+            let mut batch = Batch::new(width);
+            if self.next(&mut batch)? == 0 {
+                break;
+            }
+            read.push_back(batch);
+        }
+        if read.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(Box::new(move || {
+            let operator = Box::new(Constant::empty());
+            Ok(Box::new(Self { read, operator }) as Box<dyn Operator>)
+        })))
+    }
+}
+
+impl Operator for Batches {
+    fn next(&mut self, output: &mut Batch) -> Result<usize> {
+        if let Some(batch) = self.read.pop_front() {
+            *output = batch;
+            return Ok(output.rows());
+        }
+        self.operator.next(output)
+    }
+}
+
+/// Groups parts of rows.
 struct Dividing<'a> {
     grouping: &'a Grouping,
     width: usize,
@@ -511,6 +576,7 @@ impl<'a> Dividing<'a> {
 }
 
 impl Exchange for Dividing<'_> {
+    type Parts = Parts;
     type Part = Part;
     type Worker = Worker;
     type Piece = Piece;
@@ -522,6 +588,13 @@ impl Exchange for Dividing<'_> {
             batch: Batch::new(self.width),
             groups: Vec::new(),
         })
+    }
+
+    fn next_part(&self, parts: &mut Parts) -> Result<Option<Part>> {
+        match parts {
+            Parts::Known(parts) => Ok(parts.pop_front()),
+            Parts::Cut(batches) => batches.next_part(self.width),
+        }
     }
 
     fn compute(&self, worker: &mut Worker, number: usize, part: Part) -> Result<Vec<Piece>> {
@@ -558,6 +631,7 @@ impl Exchange for Dividing<'_> {
 struct AddingDistinct<'a, 'b>(&'a Dividing<'b>);
 
 impl Exchange for AddingDistinct<'_, '_> {
+    type Parts = std::vec::IntoIter<Vec<RowSet>>;
     type Part = Vec<RowSet>;
     type Worker = ();
     type Piece = Piece;
@@ -565,6 +639,10 @@ impl Exchange for AddingDistinct<'_, '_> {
 
     fn worker(&self) -> Result<()> {
         Ok(())
+    }
+
+    fn next_part(&self, parts: &mut Self::Parts) -> Result<Option<Vec<RowSet>>> {
+        Ok(parts.next())
     }
 
     fn compute(&self, (): &mut (), _: usize, part: Vec<RowSet>) -> Result<Vec<Piece>> {
