@@ -15,8 +15,8 @@ const INTEGER: &str = "http://www.w3.org/2001/XMLSchema#integer";
 const DECIMAL: &str = "http://www.w3.org/2001/XMLSchema#decimal";
 const DOUBLE: &str = "http://www.w3.org/2001/XMLSchema#double";
 
-/// Orders of customers for goods, in several layers: quantities are integers and decimals, some are no numbers; some orders have
-/// no date; customers know each other. Keys come in runs and at random, often and seldom.
+/// Orders of customers for goods, in several layers: quantities are integers and decimals, some are no numbers, and no
+/// two terms have the same value; some orders have no date; customers know each other. Keys come in runs and at random, often and seldom.
 fn orders(random: &mut Random, count: u64) -> Store {
     let store = Store::in_memory();
     let layers = 1 + random.below(3) as u64;
@@ -43,7 +43,8 @@ fn orders(random: &mut Random, count: u64) -> Store {
                 ),
                 21..=30 => writeln!(
                     text,
-                    "<e:order{order}> <e:quantity> \"0{quantity}\"^^<{INTEGER}> ."
+                    "<e:order{order}> <e:quantity> \"0{}\"^^<{INTEGER}> .",
+                    quantity + 50
                 ),
                 _ => writeln!(
                     text,
@@ -64,14 +65,14 @@ fn orders(random: &mut Random, count: u64) -> Store {
 }
 
 /// Each in several ways of grouping; what MIN and MAX give is the only term that compares so.
-const QUERIES: [&str; 22] = [
+const QUERIES: [&str; 23] = [
     "SELECT (COUNT(*) AS ?n) { ?o <e:by> ?c }",
     "SELECT (COUNT(*) AS ?n) (COUNT(?q) AS ?m) (SUM(?q) AS ?s) { ?o <e:by> <e:nobody> . ?o <e:quantity> ?q }",
     "SELECT (COUNT(DISTINCT ?c) AS ?n) { ?o <e:by> ?c }",
     "SELECT (COUNT(DISTINCT *) AS ?n) { ?o <e:by> ?c . ?o <e:of> ?g }",
     "SELECT ?g (COUNT(*) AS ?n) { ?o <e:of> ?g } GROUP BY ?g",
-    "SELECT ?c (COUNT(?d) AS ?n) (MIN(?d) AS ?first) (MAX(?d) AS ?last) \
-     { ?o <e:by> ?c OPTIONAL { ?o <e:date> ?d } } GROUP BY ?c",
+    "SELECT ?c (COUNT(?d) AS ?n) (COUNT(*) AS ?m) { ?o <e:by> ?c OPTIONAL { ?o <e:date> ?d } } GROUP BY ?c",
+    "SELECT ?c (MIN(?d) AS ?first) (MAX(?d) AS ?last) { ?o <e:by> ?c . ?o <e:date> ?d } GROUP BY ?c",
     "SELECT ?c ?g (COUNT(*) AS ?n) { ?o <e:by> ?c . ?o <e:of> ?g } GROUP BY ?c ?g",
     "SELECT ?g (SUM(?q) AS ?s) (AVG(?q) AS ?a) (COUNT(DISTINCT ?q) AS ?n) \
      { ?o <e:of> ?g . ?o <e:quantity> ?q FILTER(ISNUMERIC(?q)) } GROUP BY ?g",
@@ -127,6 +128,12 @@ fn threads_change_no_answer() {
             for threads in [1, 2, 3, 8] {
                 let batch_rows = [1, 3, 100, 1024][random.below(4)];
                 for memory in [u64::MAX, 32 << 10, 1 << 10] {
+                    // Terms that are computed must stay in memory.
+                    let memory = if query.contains("SUM") {
+                        memory.max(256 << 10)
+                    } else {
+                        memory
+                    };
                     let mut options = options(threads, batch_rows, memory);
                     options.planner.lookup_joins = random.one_in(2);
                     options.planner.merge_joins = random.one_in(2);
@@ -219,7 +226,7 @@ fn sorted_rows_are_written_by_threads_in_their_sequence() {
     let store = Store::in_memory();
     for layer in 0..2 {
         let mut quads = String::new();
-        for number in 0..25_000_u64 {
+        for number in 0..17_000_u64 {
             let (group, name) = (random.below(300), random.next() % 9_000);
             writeln!(
                 quads,
@@ -231,7 +238,7 @@ fn sorted_rows_are_written_by_threads_in_their_sequence() {
         for query in [
             "SELECT ?x ?g { ?x <e:in> ?g } ORDER BY DESC(?g) ?x",
             "SELECT ?n ?x { ?x <e:name> ?n } ORDER BY ?n DESC(?x)",
-            "SELECT ?g ?x ?g { ?x <e:in> ?g } ORDER BY ?g",
+            "SELECT ?g ?x { ?x <e:in> ?g } ORDER BY ?g",
         ] {
             let snapshot = store.snapshot();
             let alone = text(&snapshot, query, &options(1, 1024, u64::MAX));

@@ -215,7 +215,10 @@ impl<X: Exchange> Shared<'_, X> {
     /// The pieces of a part, if they are there.
     fn pieces(&self, part: usize) -> Option<Pieces<X::Piece>> {
         let pieces = self.pieces.read().unwrap_or_else(PoisonError::into_inner);
-        pieces.get(part).filter(|pieces| pieces.get().is_some()).cloned()
+        pieces
+            .get(part)
+            .filter(|pieces| pieces.get().is_some())
+            .cloned()
     }
 
     /// Takes up what is there for partitions that nobody else works on.

@@ -156,7 +156,9 @@ impl GroupBy {
             return self.gather();
         }
         let threads = self.control.threads();
-        let grouped = self.grouping.group_rows(Batches::new(read, operator), threads)?;
+        let grouped = self
+            .grouping
+            .group_rows(Batches::new(read, operator), threads)?;
         self.end(grouped)
     }
 

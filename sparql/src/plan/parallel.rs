@@ -41,10 +41,8 @@ struct Divider {
 
 impl Divider {
     fn divide(&self, node: &mut Node) {
-        let joined_rows = joined_rows(node);
-        if let Some((scan, rows)) = divisible_scan(node)
-            && self.is_worth_it(rows, joined_rows)
-        {
+        let is_worth_it = scan_rows(node).is_some_and(|rows| self.is_worth_it(node, rows));
+        if is_worth_it && let Some((scan, rows)) = divisible_scan(node) {
             scan.is_divided = true;
             let scan = Arc::new(scan.clone());
             self.divide_kept(node);
@@ -97,11 +95,11 @@ impl Divider {
         }
     }
 
-    /// Whether a scan of so many rows is divided, which become at most so many on their way up.
-    fn is_worth_it(&self, scan_rows: f64, joined_rows: f64) -> bool {
+    /// Whether the divisible scan below a node is divided, which has so many rows.
+    fn is_worth_it(&self, node: &Node, scan_rows: f64) -> bool {
         scan_rows >= self.rows_min
             || scan_rows >= self.rows_min / JOINED_ROWS_FACTOR
-                && joined_rows >= self.rows_min * JOINED_ROWS_FACTOR
+                && joined_rows(node) >= self.rows_min * JOINED_ROWS_FACTOR
     }
 
     /// Divides what joins keep, from a node down to the scan that is divided.
@@ -153,14 +151,21 @@ fn all_rows_below(node: &mut Node) -> Option<&mut Node> {
 
 /// The scan whose parts give parts of the node's rows, and how many rows it is expected to have.
 fn divisible_scan(node: &mut Node) -> Option<(&mut ScanNode, f64)> {
-    if let Operation::Scan(_) = node.operation {
-        let rows = node.rows;
-        let Operation::Scan(scan) = &mut node.operation else {
-            return None;
-        };
-        return Some((scan, rows));
+    if !matches!(node.operation, Operation::Scan(_)) {
+        return divisible_scan(node.divided_input_mut()?);
     }
-    divisible_scan(node.divided_input_mut()?)
+    match &mut node.operation {
+        Operation::Scan(scan) => Some((scan, node.rows)),
+        _ => None,
+    }
+}
+
+/// How many rows the divisible scan is expected to have.
+fn scan_rows(node: &Node) -> Option<f64> {
+    match &node.operation {
+        Operation::Scan(_) => Some(node.rows),
+        _ => scan_rows(node.divided_input()?),
+    }
 }
 
 /// The most rows that are expected from the divisible scan up to a node.

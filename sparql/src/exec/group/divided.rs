@@ -12,7 +12,7 @@
 //! quicker: sums of floating-point numbers are the same in each run.
 //!
 //! When all of it outgrows the memory, parts are left as they are, and what is there goes on to the serial operators, which
-//! spill ([`Rest`]).
+//! spill ([`Rest`]). When that is depends on the threads, and so do then the last digits of such sums.
 
 use super::argument::Argument;
 use crate::error::Result;
