@@ -80,6 +80,14 @@ struct Partition<S> {
 /// A part's pieces by partition, once they are there.
 type Pieces<P> = Arc<OnceLock<Vec<Mutex<Option<P>>>>>;
 
+/// A part that a thread has begun.
+struct Claimed<X: Exchange> {
+    number: usize,
+    part: X::Part,
+    /// Where its pieces go.
+    place: Pieces<X::Piece>,
+}
+
 struct Shared<'a, X: Exchange> {
     exchange: &'a X,
     /// Parts that no thread has begun.
@@ -187,9 +195,14 @@ impl<X: Exchange> Shared<'_, X> {
     fn compute(&self, number: usize) -> Result<()> {
         let mut worker = self.exchange.worker()?;
         while !self.exchange.is_full() && !self.has_failed() {
-            let Some((part_number, part, place)) = self.claim()? else {
+            let Some(claimed) = self.claim()? else {
                 break;
             };
+            let Claimed {
+                number: part_number,
+                part,
+                place,
+            } = claimed;
             let pieces = self.exchange.compute(&mut worker, part_number, part)?;
             let pieces = pieces.into_iter().map(|piece| Mutex::new(Some(piece)));
             if place.set(pieces.collect()).is_err() {
@@ -200,8 +213,8 @@ impl<X: Exchange> Shared<'_, X> {
         Ok(())
     }
 
-    /// The next part, its number, and where its pieces go.
-    fn claim(&self) -> Result<Option<(usize, X::Part, Pieces<X::Piece>)>> {
+    /// The next part.
+    fn claim(&self) -> Result<Option<Claimed<X>>> {
         let mut unclaimed = lock(&self.unclaimed);
         let Some(part) = self.exchange.next_part(&mut unclaimed)? else {
             return Ok(None);
@@ -209,7 +222,11 @@ impl<X: Exchange> Shared<'_, X> {
         let place = Pieces::default();
         let mut pieces = self.pieces.write().unwrap_or_else(PoisonError::into_inner);
         pieces.push(Arc::clone(&place));
-        Ok(Some((pieces.len() - 1, part, place)))
+        Ok(Some(Claimed {
+            number: pieces.len() - 1,
+            part,
+            place,
+        }))
     }
 
     /// The pieces of a part, if they are there.

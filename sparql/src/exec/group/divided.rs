@@ -184,28 +184,27 @@ impl Grouping {
             });
         }
         if self.distinct().next().is_some() {
-            groups = self.add_distinct(&begun, groups, sets, threads)?;
+            groups = add_distinct(&begun, groups, sets, threads)?;
         }
         Ok(Grouped { groups, rest: None })
     }
+}
 
-    /// Adds the values of sets of rows, which are different and whose groups are there.
-    fn add_distinct(
-        &self,
-        begun: &Dividing<'_>,
-        groups: Vec<Groups>,
-        sets: Vec<Vec<RowSet>>,
-        threads: usize,
-    ) -> Result<Vec<Groups>> {
-        let adding = AddingDistinct(begun);
-        let states = groups.into_iter().map(|groups| State {
-            groups,
-            distinct: Vec::new(),
-        });
-        let exchanged = exchange::run(&adding, sets.into_iter(), states, threads)?;
-        let states = exchanged.states.into_iter();
-        Ok(states.map(|state| state.groups).collect())
-    }
+/// Adds the values of sets of rows, which are different and whose groups are there.
+fn add_distinct(
+    begun: &Dividing<'_>,
+    groups: Vec<Groups>,
+    sets: Vec<Vec<RowSet>>,
+    threads: usize,
+) -> Result<Vec<Groups>> {
+    let adding = AddingDistinct(begun);
+    let states = groups.into_iter().map(|groups| State {
+        groups,
+        distinct: Vec::new(),
+    });
+    let exchanged = exchange::run(&adding, sets.into_iter(), states, threads)?;
+    let states = exchanged.states.into_iter();
+    Ok(states.map(|state| state.groups).collect())
 }
 
 /// The groups of a partition, and its values that count once.
