@@ -12,6 +12,7 @@ use quadrille_store::{Snapshot, Store};
 use std::error::Error;
 use std::fs;
 use std::io::{self, Write};
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -33,9 +34,23 @@ struct Arguments {
     /// Instead: join so many patterns of each query in every order, and compare the best with the one that is chosen.
     #[arg(long)]
     orders: Option<usize>,
+    /// Threads that may compute a query; by default one for each core.
+    #[arg(long)]
+    threads: Option<NonZeroUsize>,
     /// Write the answers here, as JSON; graphs as N-Triples.
     #[arg(long)]
     answers: Option<PathBuf>,
+}
+
+impl Arguments {
+    /// What queries are run with, but for the time that they may take.
+    fn options(&self) -> QueryOptions {
+        let mut options = QueryOptions::default();
+        if let Some(threads) = self.threads {
+            options.threads = threads.get();
+        }
+        options
+    }
 }
 
 /// The fewest runs that a median is taken of.
@@ -79,7 +94,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         for path in queries(&arguments)? {
             let text = fs::read_to_string(&path)?;
             let name = path.file_stem().unwrap_or_default().to_string_lossy();
-            println!("{name}\t{}", try_orders(&text, patterns, &snapshot)?);
+            println!(
+                "{name}\t{}",
+                try_orders(&text, patterns, &snapshot, &arguments)?
+            );
         }
         return Ok(());
     }
@@ -104,7 +122,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                     let file =
                         fs::File::create(directory.join(format!("{name}.{}", format.name())))?;
                     query
-                        .execute(&snapshot, &QueryOptions::default())?
+                        .execute(&snapshot, &arguments.options())?
                         .write(format, file)?;
                 }
             }
@@ -147,7 +165,7 @@ fn measure(text: &str, snapshot: &Snapshot, arguments: &Arguments) -> Result<Fig
     let format = format(text, &prepared);
     let options = QueryOptions {
         timeout: Some(Duration::from_secs_f64(arguments.limit)),
-        ..QueryOptions::default()
+        ..arguments.options()
     };
     let answer = |query: &PreparedQuery| {
         let mut counter = Counter::default();
@@ -171,7 +189,12 @@ fn measure(text: &str, snapshot: &Snapshot, arguments: &Arguments) -> Result<Fig
 }
 
 /// Runs a query with its patterns joined in each order; an order is given up at four times what the chosen one takes.
-fn try_orders(text: &str, patterns: usize, snapshot: &Snapshot) -> Result<String, QueryError> {
+fn try_orders(
+    text: &str,
+    patterns: usize,
+    snapshot: &Snapshot,
+    arguments: &Arguments,
+) -> Result<String, QueryError> {
     let query = Query::parse(text, None)?;
     let least = |options: &QueryOptions| {
         let run = || {
@@ -182,13 +205,13 @@ fn try_orders(text: &str, patterns: usize, snapshot: &Snapshot) -> Result<String
         };
         repeat(Duration::ZERO, run).map(|(_, least)| least)
     };
-    let chosen = least(&QueryOptions::default())?;
+    let chosen = least(&arguments.options())?;
     let (mut best, mut best_order, mut orders, mut slow) = (f64::INFINITY, Vec::new(), 0, 0);
     let mut order: Vec<usize> = (0..patterns).collect();
     loop {
         let mut options = QueryOptions {
             timeout: Some(Duration::from_secs_f64((4.0 * chosen / 1e3).max(1e-3))),
-            ..QueryOptions::default()
+            ..arguments.options()
         };
         options.planner.forced_order = Some(order.clone());
         orders += 1;

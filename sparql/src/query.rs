@@ -424,7 +424,8 @@ impl PreparedQuery {
         let directory = options.temporary_directory.clone();
         let scratch = Arc::new(Scratch::new(snapshot, directory, options.temporary_bytes));
         let control = Control::new(options.cancellation.clone(), options.timeout, batch_rows)
-            .with_memory(&memory, &scratch);
+            .with_memory(&memory, &scratch)
+            .with_threads(options.threads);
         control.check()?;
         Ok(Execution {
             terms: Arc::new(Terms::new(self.seen(snapshot, options)?).with_memory(&memory)),
@@ -434,6 +435,7 @@ impl PreparedQuery {
             answers: Arc::new(Answers::new(options.services.clone())),
             feed: None,
             part: None,
+            shared: None,
             profile,
         })
     }
@@ -561,10 +563,10 @@ impl Solutions {
     }
 
     /// What is computed on several threads, if that is so and no row was read yet; then there are no further rows.
-    pub(crate) fn take_pipeline(&mut self) -> Option<Pipeline> {
+    pub(crate) fn take_pipeline(&mut self) -> Result<Option<Pipeline>> {
         if self.limit.limit.is_some() {
             // Rows are counted where they are read.
-            return None;
+            return Ok(None);
         }
         self.operator.take_pipeline()
     }

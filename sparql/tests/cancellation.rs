@@ -18,7 +18,7 @@ const BEFORE: Duration = Duration::from_millis(20);
 const TRIES: usize = 6;
 
 /// Queries that take far longer than a test may, each heavy in another operator.
-const QUERIES: [(&str, &str); 17] = [
+const QUERIES: [(&str, &str); 20] = [
     (
         "cross product",
         "SELECT (COUNT(*) AS ?c) { ?a <e:p> ?b . ?c <e:p> ?d . ?e <e:p> ?f }",
@@ -86,6 +86,18 @@ const QUERIES: [(&str, &str); 17] = [
         "a join of groups",
         "SELECT * { { SELECT DISTINCT ?a ?b ?c { ?a <e:p> ?b . ?c <e:p> ?d } } \
          { SELECT DISTINCT ?a ?c { ?a <e:p> ?b . ?c <e:p> ?d } } }",
+    ),
+    (
+        "paths from every node",
+        "SELECT (COUNT(*) AS ?n) { ?a <e:p>+ ?b . ?b <e:p>* ?c . ?c <e:p>* ?d }",
+    ),
+    (
+        "paths from the ends of others",
+        "SELECT (COUNT(*) AS ?n) { ?x <e:p> ?a . ?a (<e:p>|^<e:p>)* ?b . ?b (<e:p>/<e:p>)* ?c . ?c <e:p>* ?d }",
+    ),
+    (
+        "groups of joined groups",
+        "SELECT ?a (COUNT(DISTINCT ?d) AS ?n) (SUM(?z) AS ?s) { ?a <e:p> ?b . ?c <e:p> ?d BIND(STRLEN(STR(?c)) AS ?z) } GROUP BY ?a",
     ),
     (
         "union",

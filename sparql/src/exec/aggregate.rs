@@ -96,13 +96,9 @@ impl Aggregated {
                 let is_known = extreme.as_ref().is_some_and(|(known, _)| *known == id);
                 if !is_known {
                     let key = OrderKey::new(Some(&terms.term(id)?)).into_owned();
-                    let is_better = extreme.as_ref().is_none_or(|(_, known)| {
-                        if *function == AggregateFunction::Min {
-                            key < *known
-                        } else {
-                            key > *known
-                        }
-                    });
+                    let is_better = extreme
+                        .as_ref()
+                        .is_none_or(|(_, known)| is_better(function, &key, known));
                     if is_better {
                         let before = extreme.as_ref().map_or(0, |(_, known)| known.heap_bytes());
                         grown = key.heap_bytes().saturating_sub(before);
@@ -143,6 +139,40 @@ impl Aggregated {
         Ok(grown)
     }
 
+    /// Adds what the values of a later part of the group's rows have come to. Gives the bytes of text by which it has grown. For
+    /// functions that [can be merged](can_be_merged).
+    pub fn merge(&mut self, function: &AggregateFunction, later: Self) -> usize {
+        match (&mut self.state, later.state) {
+            (State::Count(count), State::Count(more)) => *count += more,
+            (State::Sum(sum, count), State::Sum(more, more_count)) => {
+                *count += more_count;
+                *sum = sum
+                    .take()
+                    .zip(more)
+                    .and_then(|(sum, more)| compute(Operation::Add, &sum, &more));
+            }
+            (State::Extreme(extreme), State::Extreme(Some((id, key)))) => {
+                let is_better = extreme
+                    .as_ref()
+                    .is_none_or(|(_, known)| is_better(function, &key, known));
+                if is_better {
+                    let before = extreme.as_ref().map_or(0, |(_, known)| known.heap_bytes());
+                    let grown = key.heap_bytes().saturating_sub(before);
+                    *extreme = Some((id, key));
+                    return grown;
+                }
+            }
+            (State::Sample(sample), State::Sample(Some(id))) => {
+                sample.get_or_insert(id);
+            }
+            // Nothing is added.
+            (State::Extreme(_), State::Extreme(None)) | (State::Sample(_), State::Sample(None)) => {
+            }
+            _ => unreachable!("aggregates of the same function, which can be merged"),
+        }
+        0
+    }
+
     /// What it comes to; unbound if it failed, or there is no value.
     ///
     /// # Errors
@@ -171,6 +201,29 @@ impl Aggregated {
             }
         };
         term.map_or(Ok(TermId::UNBOUND), |term| terms.id(&term))
+    }
+}
+
+/// Whether what the values of parts of a group come to, part by part, gives what all of them come to. Sums of floating-point
+/// numbers depend on where parts end, in their last digits.
+pub fn can_be_merged(function: &AggregateFunction) -> bool {
+    match function {
+        AggregateFunction::Count
+        | AggregateFunction::Sum
+        | AggregateFunction::Average
+        | AggregateFunction::Min
+        | AggregateFunction::Max
+        | AggregateFunction::Sample => true,
+        AggregateFunction::GroupConcat { .. } | AggregateFunction::Custom(_) => false,
+    }
+}
+
+/// Whether a key replaces the one that MIN or MAX has.
+fn is_better(function: &AggregateFunction, key: &OrderKey<'_>, known: &OrderKey<'_>) -> bool {
+    if *function == AggregateFunction::Min {
+        key < known
+    } else {
+        key > known
     }
 }
 

@@ -120,6 +120,14 @@ impl Batch {
         self.rows = length;
     }
 
+    /// Appends the rows of these numbers of another batch, whose columns are the first ones of this.
+    pub fn append_rows(&mut self, other: &Self, numbers: &[u32]) {
+        for (column, from) in self.columns.columns.iter_mut().zip(&other.columns.columns) {
+            column.extend(numbers.iter().map(|row| from[*row as usize]));
+        }
+        self.rows += numbers.len();
+    }
+
     /// Appends rows `start..end` of a batch with the same columns.
     pub fn append(&mut self, other: &Self, start: usize, end: usize) {
         for (column, more) in self.columns.columns.iter_mut().zip(&other.columns.columns) {

@@ -1,11 +1,12 @@
 //! `CompatibleJoin`: joins rows that agree in every variable that both bind. It serves joins of whole groups, OPTIONAL,
 //! MINUS, and EXISTS over a plain pattern.
 //!
-//! The right input is kept in memory in two hash tables: rows that bind all shared variables under all of
+//! The right input is kept in memory in two hash tables ([`side`]): rows that bind all shared variables under all of
 //! them, the few others under those that every row binds. A left row that binds all shared variables looks
 //! in both; one that does not looks among all rows that agree with it in the certain ones. Conditions are evaluated on merged
 //! rows, many at a time. What becomes of right rows that outgrow the memory is in [`spill`].
 
+pub mod side;
 mod spill;
 mod table;
 
@@ -13,15 +14,15 @@ use super::batch::Batch;
 use super::control::Control;
 use super::exists::Probe;
 use super::filter::Conditions;
-use super::memory::Reservation;
-use super::operator::{Input, Operator};
+use super::operator::{Constant, Input, Operator};
 use super::spill::sorter::{ByNumber, Sorted};
 use crate::error::Result;
 use crate::plan::physical::Compatibility;
 use quadrille_store::TermId;
+use side::KeptSide;
 use spill::{Passes, Sequence, Task};
 use std::sync::Arc;
-use table::{KeyTable, NONE};
+use table::NONE;
 
 /// What a join gives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -97,12 +98,7 @@ pub struct CompatibleJoin {
     keeps_sequence: bool,
     /// How that is done; there is none while nothing was put aside.
     sequence: Option<Sequence>,
-    reservation: Reservation,
-    kept: Batch,
-    regular: KeyTable,
-    irregular: KeyTable,
-    /// Made when the first left row needs it.
-    all: Option<KeyTable>,
+    kept: Arc<KeptSide>,
     left_certain: Vec<usize>,
     left_columns: Vec<usize>,
     /// The current left row's next candidate.
@@ -150,6 +146,23 @@ impl CompatibleJoin {
         probes: Vec<Probe>,
         control: Arc<Control>,
     ) -> Self {
+        let kept = Arc::new(KeptSide::new(right_width, join, &control));
+        Self {
+            right,
+            phase: Phase::Keep,
+            ..Self::sharing(left, kept, join, conditions, probes, control)
+        }
+    }
+
+    /// Joins `left` with rows that are kept already.
+    pub fn sharing(
+        left: Input,
+        kept: Arc<KeptSide>,
+        join: &Compatibility,
+        conditions: Conditions,
+        probes: Vec<Probe>,
+        control: Arc<Control>,
+    ) -> Self {
         let side = |pairs: &[(usize, usize)], of: fn(&(usize, usize)) -> usize| {
             pairs.iter().map(of).collect::<Vec<usize>>()
         };
@@ -161,19 +174,15 @@ impl CompatibleJoin {
             .collect();
         Self {
             left,
-            right,
-            phase: Phase::Keep,
+            right: Box::new(Constant::empty()),
+            phase: Phase::Probe,
             depth: 0,
             waiting: Vec::new(),
             passes: None,
             keeps_sequence: false,
             sequence: None,
-            reservation: Reservation::spilling(control.memory()),
             control,
-            kept: Batch::new(right_width),
-            regular: KeyTable::new(side(&both, |pair| pair.1)),
-            irregular: KeyTable::new(side(&join.certain, |pair| pair.1)),
-            all: None,
+            kept,
             left_certain: side(&join.certain, |pair| pair.0),
             left_columns: side(&both, |pair| pair.0),
             candidate: None,
@@ -204,7 +213,7 @@ impl CompatibleJoin {
     }
 
     /// The first candidate for a left row.
-    fn start(&mut self, row: usize) -> (Stage, u32) {
+    fn start(&self, row: usize) -> (Stage, u32) {
         let left = &self.left.batch;
         let binds_all = self
             .join
@@ -212,36 +221,26 @@ impl CompatibleJoin {
             .iter()
             .all(|(column, _)| !left.column(*column)[row].is_unbound());
         if binds_all {
-            let first = self.regular.find(&self.kept, left, &self.left_columns, row);
+            let regular = &self.kept.regular;
+            let first = regular.find(&self.kept.rows, left, &self.left_columns, row);
             return (Stage::Regular, first);
         }
-        let kept = &self.kept;
-        let columns = self.irregular.columns();
-        let all = self.all.get_or_insert_with(|| {
-            let mut all = KeyTable::new(columns.to_vec());
-            for row in 0..kept.rows() {
-                all.insert(kept, row);
-            }
-            all
-        });
-        (Stage::All, all.find(kept, left, &self.left_certain, row))
+        let all = self.kept.all();
+        let first = all.find(&self.kept.rows, left, &self.left_certain, row);
+        (Stage::All, first)
     }
 
     /// The candidate behind one; [`NONE`] at the end.
     fn next_candidate(&self, stage: Stage, candidate: u32, row: usize) -> (Stage, u32) {
         let (stage, next) = match stage {
             Stage::Regular if candidate == NONE => (Stage::Regular, NONE),
-            Stage::Regular => (stage, self.regular.next(candidate)),
-            Stage::Irregular => (stage, self.irregular.next(candidate)),
-            Stage::All => {
-                let next = self.all.as_ref().map_or(NONE, |all| all.next(candidate));
-                (stage, next)
-            }
+            Stage::Regular => (stage, self.kept.regular.next(candidate)),
+            Stage::Irregular => (stage, self.kept.irregular.next(candidate)),
+            Stage::All => (stage, self.kept.all().next(candidate)),
         };
         if stage == Stage::Regular && next == NONE && !self.join.uncertain.is_empty() {
-            let first = self
-                .irregular
-                .find(&self.kept, &self.left.batch, &self.left_certain, row);
+            let (irregular, rows) = (&self.kept.irregular, &self.kept.rows);
+            let first = irregular.find(rows, &self.left.batch, &self.left_certain, row);
             return (Stage::Irregular, first);
         }
         (stage, next)
@@ -254,7 +253,7 @@ impl CompatibleJoin {
         let mut have_common = !self.join.needs_common;
         for (ours, theirs) in &self.join.uncertain {
             let ours = self.left.batch.column(*ours)[row];
-            let theirs = self.kept.column(*theirs)[candidate];
+            let theirs = self.kept.rows.column(*theirs)[candidate];
             if ours.is_unbound() || theirs.is_unbound() {
                 continue;
             }
@@ -309,7 +308,7 @@ impl CompatibleJoin {
     /// Merges the pairs, keeps those that meet the conditions, and notes which left rows they are of.
     fn merge(&mut self) -> Result<()> {
         self.merged.clear();
-        let (left, right) = (&self.left.batch, &self.kept);
+        let (left, right) = (&self.left.batch, &self.kept.rows);
         for (index, source) in self.join.sources.iter().enumerate() {
             let pairs = self.pairs.iter();
             let column = self.merged.column_mut(index);

@@ -38,6 +38,7 @@ pub struct Control {
     token: Option<CancellationToken>,
     deadline: Option<(Instant, Duration)>,
     batch_rows: usize,
+    threads: usize,
     now: Arc<OnceLock<DateTime>>,
     memory: Arc<Memory>,
     scratch: Arc<Scratch>,
@@ -56,6 +57,7 @@ impl Control {
             // A limit beyond what the clock can count to is none.
             deadline: timeout.and_then(|limit| Some((Instant::now().checked_add(limit)?, limit))),
             batch_rows: batch_rows.max(1),
+            threads: 1,
             now: Arc::default(),
             memory: Arc::new(Memory::new(None)),
             scratch: Arc::default(),
@@ -70,6 +72,13 @@ impl Control {
         self
     }
 
+    /// The same where operators that have seen many rows may go on with them on so many threads.
+    #[must_use]
+    pub fn with_threads(mut self, threads: usize) -> Self {
+        self.threads = threads.max(1);
+        self
+    }
+
     /// The same query's, with accounts of its own for memory and temporary files.
     #[must_use]
     pub fn with_own_accounts(&self) -> Self {
@@ -77,6 +86,7 @@ impl Control {
             token: self.token.clone(),
             deadline: self.deadline,
             batch_rows: self.batch_rows,
+            threads: self.threads,
             now: Arc::clone(&self.now),
             memory: Arc::new(self.memory.own_account()),
             scratch: Arc::new(self.scratch.own_account()),
@@ -108,6 +118,11 @@ impl Control {
     #[inline]
     pub fn batch_rows(&self) -> usize {
         self.batch_rows
+    }
+
+    /// How many threads an operator may take for what it has in memory.
+    pub fn threads(&self) -> usize {
+        self.threads
     }
 
     /// To be called by whoever makes or takes a batch.

@@ -11,10 +11,13 @@
 //! ```
 //!
 //! Each pass gives at least the rows of one batch, so there is an end. Where the input's sequence must be kept the rows
-//! that go to files are numbered, and what the later passes give is sorted by the numbers.
+//! that go to files are numbered, and what the later passes give is sorted by the numbers. Where it need not, rows that
+//! several threads compute are told apart by them, as groups without aggregates ([`super::group::divided`]).
 
 use super::batch::{Batch, compare_rows};
 use super::control::Control;
+use super::gather::Pipeline;
+use super::group::divided::{Grouped, Grouping};
 use super::memory::Reservation;
 use super::operator::Operator;
 use super::row_set::RowSet;
@@ -24,6 +27,7 @@ use super::spill::sorter::{ByNumber, Sorted, Sorter};
 use crate::error::Result;
 use quadrille_store::TermId;
 use roaring::{RoaringBitmap, RoaringTreemap};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Gives each row the first time it comes.
@@ -43,6 +47,10 @@ pub struct Distinct {
     sequence: Sequence,
     /// A batch with a column for the rows' numbers.
     numbered: Batch,
+    /// How rows are told apart on several threads, until that was done.
+    grouping: Option<Grouping>,
+    /// The rows that came of it, and how many of the first of these sets were given.
+    told_apart: (VecDeque<RowSet>, usize),
 }
 
 /// How the input's sequence is kept.
@@ -79,7 +87,60 @@ impl Distinct {
                 Sequence::Free
             },
             numbered: Batch::new(width + 1),
+            grouping: None,
+            told_apart: (VecDeque::new(), 0),
         }
+    }
+
+    /// The same where rows that several threads compute are told apart by them; their keys are all columns. For rows whose
+    /// sequence is free.
+    #[must_use]
+    pub fn dividing(mut self, grouping: Grouping) -> Self {
+        debug_assert_eq!(grouping.keys.len(), self.width);
+        if matches!(self.sequence, Sequence::Free) && self.width > 0 {
+            self.grouping = Some(grouping);
+        }
+        self
+    }
+
+    /// Tells the rows of a pipeline apart on its threads.
+    fn tell_apart(&mut self, grouping: &Grouping, pipeline: Pipeline) -> Result<()> {
+        let Grouped { groups, rest } = grouping.group(pipeline)?;
+        let sets: VecDeque<RowSet> = groups.into_iter().map(|groups| groups.keys).collect();
+        let mut bytes: u64 = sets.iter().map(RowSet::bytes).sum();
+        if let Some(rest) = rest {
+            self.input = rest.rows;
+            for row in sets.iter().flat_map(RowSet::iter) {
+                self.seen.insert_row(row);
+            }
+            bytes += self.seen.bytes();
+        }
+        if !self.reservation.try_resize(bytes) {
+            // They are there; but no more are kept.
+            self.reservation.clear();
+            let columns = (0..self.width).collect();
+            let partitions = Partitions::new(self.width, columns, self.depth, &self.control)?;
+            self.partitions = Some(partitions);
+        }
+        self.told_apart = (sets, 0);
+        Ok(())
+    }
+
+    /// Gives rows that were told apart on several threads; `false` if there are none.
+    fn give_told_apart(&mut self, output: &mut Batch) -> bool {
+        let (sets, given) = &mut self.told_apart;
+        while let Some(set) = sets.front() {
+            let end = set.len().min(*given + self.control.batch_rows());
+            if *given < end {
+                set.append_to(*given..end, output);
+                output.set_rows(end - *given);
+                *given = end;
+                return true;
+            }
+            sets.pop_front();
+            *given = 0;
+        }
+        false
     }
 
     /// Columns of rows in files.
@@ -194,9 +255,17 @@ impl Distinct {
 
 impl Operator for Distinct {
     fn next(&mut self, output: &mut Batch) -> Result<usize> {
+        if let Some(grouping) = self.grouping.take()
+            && let Some(pipeline) = self.input.take_pipeline()?
+        {
+            self.tell_apart(&grouping, pipeline)?;
+        }
         loop {
             self.control.check()?;
             output.clear();
+            if self.give_told_apart(output) {
+                return Ok(output.rows());
+            }
             match &mut self.sequence {
                 Sequence::Sorted(sorted) => {
                     sorted.fill(output, self.control.batch_rows())?;
@@ -274,6 +343,16 @@ impl Seen {
                 copy_row(batch, row, buffer);
                 rows.insert(buffer).1
             }
+        }
+    }
+
+    /// The same for a row whose ids lie one behind the other.
+    fn insert_row(&mut self, row: &[TermId]) -> bool {
+        match (self, row) {
+            (Self::Nothing(given), _) => !std::mem::replace(given, true),
+            (Self::Ids(ids), [id]) => ids.insert(*id),
+            (Self::Ids(_), _) => unreachable!("a row of one column"),
+            (Self::Rows(rows, _), row) => rows.insert(row).1,
         }
     }
 

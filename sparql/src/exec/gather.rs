@@ -1,4 +1,4 @@
-//! `Gather`: rows that several threads compute, each a part of a scan at a time.
+//! `Gather`: rows that several threads compute, each a part at a time: of a scan mostly, or of rows that lie in memory.
 //!
 //! ```text
 //!   parts of a scan       threads                                    who reads
@@ -9,8 +9,9 @@
 //! What always holds:
 //! * rows come in the sequence of the parts, so that what is sorted without threads is sorted with them;
 //! * a part that did not end by itself is an error or a panic where it is read, never its end: a result is not cut short;
-//! * what waits to be read is bounded: a thread waits when its part has many messages, or when the part that it would begin is far from
-//!   the one that is read. Parts are begun in their sequence, so the part that is read is always one that a thread works on.
+//! * what waits to be read is bounded: a thread waits when its part has many messages, when the part that it would begin is far from
+//!   the one that is read, or when all that waits takes a good part of the query's memory, in which it is counted, unless its part is the one
+//!   that is read. Parts are begun in their sequence, so the part that is read is always one that a thread works on, or has ended.
 //!
 //! A part should be small enough to be finished before its turn comes: else all but one thread wait.
 //!
@@ -21,9 +22,10 @@
 mod tests;
 
 use super::batch::Batch;
+use super::control::Control;
+use super::memory::Reservation;
 use super::operator::Operator;
 use crate::error::{QueryError, Result};
-use quadrille_store::merge::Scan;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -36,20 +38,22 @@ const MESSAGES_MAX: usize = 64;
 const PARTS_AHEAD: usize = 4;
 /// The most batches of a message.
 const BATCHES_MAX: usize = 16;
+/// The part of the query's memory that what waits may take.
+const WAITING_SHARE: u64 = 8;
 
-/// Makes the operators that read one part.
-pub type Build = dyn Fn(Scan) -> Result<Box<dyn Operator>> + Send + Sync;
+/// Makes the operator that gives a part's rows, on the thread that computes them.
+pub type Part = Box<dyn FnOnce() -> Result<Box<dyn Operator>> + Send>;
 
 /// What is to be computed, before it is known what becomes of the rows.
 pub struct Pipeline {
-    /// One after the other they give all rows of the scan.
-    pub parts: Vec<Scan>,
-    /// What reads a part.
-    pub build: Arc<Build>,
+    /// One after the other they give all rows.
+    pub parts: Vec<Part>,
     /// Columns of the rows.
     pub width: usize,
     /// How many threads compute.
     pub threads: usize,
+    /// What stops them, and has the memory for what waits to be read.
+    pub control: Arc<Control>,
 }
 
 /// Makes messages of batches, on the thread that computes them.
@@ -65,10 +69,14 @@ pub trait Collect {
 
     /// A message of what is left when a part ends.
     fn finish(&mut self) -> Option<Self::Message>;
+
+    /// The memory that a message takes, in bytes.
+    fn bytes(message: &Self::Message) -> u64;
 }
 
 enum Sent<M> {
-    Message(M),
+    /// With the bytes that it takes.
+    Message(M, u64),
     Failed(QueryError),
     End,
 }
@@ -76,7 +84,9 @@ enum Sent<M> {
 /// What threads and reader share.
 struct Shared<M> {
     progress: Mutex<Progress<M>>,
-    /// Signalled when a part was read, and at the end.
+    /// Bytes that may wait before only the part that is read goes on.
+    waiting_bytes_max: u64,
+    /// Signalled when a part was read, when less waits, and at the end.
     was_read: Condvar,
     /// Whether nobody reads any more. Set with `progress` locked, so that who waits there does not miss it; read without
     /// it between batches.
@@ -85,11 +95,13 @@ struct Shared<M> {
 
 struct Progress<M> {
     /// Parts that no thread has begun, and where their messages go.
-    unclaimed: VecDeque<(Scan, SyncSender<Sent<M>>)>,
+    unclaimed: VecDeque<(Part, SyncSender<Sent<M>>)>,
     /// Parts that threads have begun.
     claimed: usize,
     /// Parts that were read to their end.
     read: usize,
+    /// What messages that wait take.
+    waiting: Reservation,
 }
 
 impl<M> Shared<M> {
@@ -97,8 +109,8 @@ impl<M> Shared<M> {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next part, as soon as it is at most `ahead` parts from the one that is read.
-    fn claim(&self, ahead: usize) -> Option<(Scan, SyncSender<Sent<M>>)> {
+    /// The next part and its number, as soon as it is at most `ahead` parts from the one that is read.
+    fn claim(&self, ahead: usize) -> Option<(usize, Part, SyncSender<Sent<M>>)> {
         let mut progress = self.progress();
         while progress.claimed >= progress.read + ahead && !self.is_stopped() {
             progress = self
@@ -106,11 +118,39 @@ impl<M> Shared<M> {
                 .wait(progress)
                 .unwrap_or_else(PoisonError::into_inner);
         }
+        let number = progress.claimed;
         progress.claimed += 1;
-        progress
-            .unclaimed
-            .pop_front()
-            .filter(|_| !self.is_stopped())
+        let (part, sender) = progress.unclaimed.pop_front()?;
+        (!self.is_stopped()).then_some((number, part, sender))
+    }
+
+    /// Sends a message of a part once there is room for it; `false` if nobody reads it.
+    fn send(&self, part: usize, sender: &SyncSender<Sent<M>>, message: M, bytes: u64) -> bool {
+        let mut progress = self.progress();
+        while progress.waiting.bytes() > self.waiting_bytes_max
+            && progress.read < part
+            && !self.is_stopped()
+        {
+            progress = self
+                .was_read
+                .wait(progress)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+        let waiting = progress.waiting.bytes();
+        progress.waiting.resize(waiting + bytes);
+        drop(progress);
+        sender.send(Sent::Message(message, bytes)).is_ok()
+    }
+
+    /// Notes that a message was read.
+    fn has_read(&self, bytes: u64) {
+        let mut progress = self.progress();
+        let waiting = progress.waiting.bytes();
+        progress.waiting.resize(waiting - bytes);
+        drop(progress);
+        if waiting > self.waiting_bytes_max {
+            self.was_read.notify_all();
+        }
     }
 
     fn is_stopped(&self) -> bool {
@@ -127,6 +167,26 @@ pub struct Gathered<M> {
 }
 
 impl Pipeline {
+    /// The same with an operator above that of each part, for rows of `width` columns.
+    #[must_use]
+    pub fn map(
+        self,
+        width: usize,
+        above: impl Fn(Box<dyn Operator>) -> Box<dyn Operator> + Send + Sync + 'static,
+    ) -> Self {
+        let above = Arc::new(above);
+        let parts = self.parts.into_iter().map(|part| {
+            let above = Arc::clone(&above);
+            Box::new(move || Ok(above(part()?))) as Part
+        });
+        Self {
+            parts: parts.collect(),
+            width,
+            threads: self.threads,
+            control: self.control,
+        }
+    }
+
     /// Begins to compute. Each thread has a collector of its own.
     ///
     /// # Errors
@@ -137,12 +197,13 @@ impl Pipeline {
     ) -> Result<Gathered<C::Message>> {
         let mut unclaimed = VecDeque::with_capacity(self.parts.len());
         let mut parts = VecDeque::with_capacity(self.parts.len());
-        for scan in self.parts {
+        for part in self.parts {
             let (sender, receiver) = sync_channel(MESSAGES_MAX);
-            unclaimed.push_back((scan, sender));
+            unclaimed.push_back((part, sender));
             parts.push_back(receiver);
         }
         let threads = self.threads.min(unclaimed.len());
+        let memory = self.control.memory();
         let mut gathered = Gathered {
             parts,
             threads: Vec::with_capacity(threads),
@@ -151,20 +212,32 @@ impl Pipeline {
                     unclaimed,
                     claimed: 0,
                     read: 0,
+                    waiting: Reservation::passing(memory),
                 }),
+                waiting_bytes_max: memory.limit() / WAITING_SHARE,
                 was_read: Condvar::new(),
                 is_stopped: AtomicBool::new(false),
             }),
         };
         let collector = Arc::new(collector);
         for _ in 0..threads {
-            let (shared, build) = (Arc::clone(&gathered.shared), Arc::clone(&self.build));
-            let (collector, width) = (Arc::clone(&collector), self.width);
+            let (shared, width) = (Arc::clone(&gathered.shared), self.width);
+            let collector = Arc::clone(&collector);
             let work = move || {
                 let mut collector = collector();
-                while let Some((scan, sender)) = shared.claim(threads * PARTS_AHEAD) {
-                    if !part(scan, &sender, &shared, &*build, width, &mut collector) {
-                        break;
+                while let Some((number, part, sender)) = shared.claim(threads * PARTS_AHEAD) {
+                    let send = |message: C::Message| {
+                        let bytes = C::bytes(&message);
+                        shared.send(number, &sender, message, bytes)
+                    };
+                    match compute(part, send, &shared, width, &mut collector) {
+                        Ok(true) if sender.send(Sent::End).is_ok() => {}
+                        Ok(_) => break,
+                        Err(error) => {
+                            // A reader that has gone does not want to know.
+                            drop(sender.send(Sent::Failed(error)));
+                            break;
+                        }
                     }
                 }
             };
@@ -179,42 +252,27 @@ impl Pipeline {
 }
 
 /// Computes a part; `false` if there is no need for more.
-fn part<C: Collect>(
-    scan: Scan,
-    sender: &SyncSender<Sent<C::Message>>,
+fn compute<C: Collect>(
+    part: Part,
+    send: impl Fn(C::Message) -> bool,
     shared: &Shared<C::Message>,
-    build: &Build,
     width: usize,
     collector: &mut C,
-) -> bool {
-    let rows = || -> Result<bool> {
-        let mut operator = build(scan)?;
-        let mut batch = Batch::new(width);
-        while operator.next(&mut batch)? > 0 {
-            if let Some(message) = collector.add(&mut batch)?
-                && sender.send(Sent::Message(message)).is_err()
-            {
-                return Ok(false);
-            }
-            batch.reset(width);
-            if shared.is_stopped() {
-                return Ok(false);
-            }
+) -> Result<bool> {
+    let mut operator = part()?;
+    let mut batch = Batch::new(width);
+    while operator.next(&mut batch)? > 0 {
+        if let Some(message) = collector.add(&mut batch)?
+            && !send(message)
+        {
+            return Ok(false);
         }
-        Ok(match collector.finish() {
-            Some(message) => sender.send(Sent::Message(message)).is_ok(),
-            None => true,
-        })
-    };
-    match rows() {
-        Ok(true) => sender.send(Sent::End).is_ok(),
-        Ok(false) => false,
-        Err(error) => {
-            // A reader that has gone does not want to know.
-            drop(sender.send(Sent::Failed(error)));
-            false
+        batch.reset(width);
+        if shared.is_stopped() {
+            return Ok(false);
         }
     }
+    Ok(collector.finish().is_none_or(send))
 }
 
 impl<M> Gathered<M> {
@@ -228,7 +286,10 @@ impl<M> Gathered<M> {
     pub fn next_message(&mut self) -> Result<Option<M>> {
         while let Some(part) = self.parts.front() {
             match part.recv() {
-                Ok(Sent::Message(message)) => return Ok(Some(message)),
+                Ok(Sent::Message(message, bytes)) => {
+                    self.shared.has_read(bytes);
+                    return Ok(Some(message));
+                }
                 Ok(Sent::Failed(error)) => {
                     self.stop();
                     return Err(error);
@@ -292,22 +353,47 @@ impl Collect for Batches {
         self.wanted = 1;
         (!self.batches.is_empty()).then(|| std::mem::take(&mut self.batches))
     }
+
+    fn bytes(message: &Vec<Batch>) -> u64 {
+        message.iter().map(Batch::bytes).sum()
+    }
 }
+
+/// How rows are computed.
+pub enum Begun {
+    /// By threads.
+    Divided(Pipeline),
+    /// By the caller alone, because what threads would share does not fit in memory.
+    Serial(Box<dyn Operator>),
+}
+
+/// Decides how rows are computed, and prepares what threads share.
+pub type Begin = Box<dyn FnOnce() -> Result<Begun> + Send>;
 
 /// The rows of a [`Pipeline`] as an operator's.
 pub struct Gather {
-    /// Until the first rows are asked for.
-    pipeline: Option<Pipeline>,
-    gathered: Option<Gathered<Vec<Batch>>>,
+    state: State,
     batches: std::vec::IntoIter<Batch>,
+}
+
+enum State {
+    /// Nothing was asked for yet.
+    Waiting(Begin),
+    Running(Gathered<Vec<Batch>>),
+    Serial(Box<dyn Operator>),
+    Ended,
 }
 
 impl Gather {
     /// Computes what the pipeline says when the first rows are asked for.
     pub fn new(pipeline: Pipeline) -> Self {
+        Self::beginning(Box::new(|| Ok(Begun::Divided(pipeline))))
+    }
+
+    /// The same where it turns out then how rows are computed.
+    pub fn beginning(begin: Begin) -> Self {
         Self {
-            pipeline: Some(pipeline),
-            gathered: None,
+            state: State::Waiting(begin),
             batches: Vec::new().into_iter(),
         }
     }
@@ -315,29 +401,53 @@ impl Gather {
 
 impl Operator for Gather {
     fn next(&mut self, output: &mut Batch) -> Result<usize> {
-        if let Some(pipeline) = self.pipeline.take() {
-            self.gathered = Some(pipeline.run(|| Batches {
-                batches: Vec::new(),
-                wanted: 1,
-            })?);
-        }
         loop {
             if let Some(batch) = self.batches.next() {
                 *output = batch;
                 return Ok(output.rows());
             }
-            let Some(gathered) = &mut self.gathered else {
-                output.clear();
-                return Ok(0);
-            };
-            match gathered.next_message()? {
-                Some(batches) => self.batches = batches.into_iter(),
-                None => self.gathered = None,
+            // An error ends the operator.
+            match std::mem::replace(&mut self.state, State::Ended) {
+                State::Waiting(begin) => {
+                    self.state = match begin()? {
+                        Begun::Divided(pipeline) => State::Running(pipeline.run(|| Batches {
+                            batches: Vec::new(),
+                            wanted: 1,
+                        })?),
+                        Begun::Serial(operator) => State::Serial(operator),
+                    };
+                }
+                State::Running(mut gathered) => {
+                    if let Some(batches) = gathered.next_message()? {
+                        self.batches = batches.into_iter();
+                        self.state = State::Running(gathered);
+                    }
+                }
+                State::Serial(mut operator) => {
+                    let rows = operator.next(output)?;
+                    self.state = State::Serial(operator);
+                    return Ok(rows);
+                }
+                State::Ended => {
+                    output.clear();
+                    return Ok(0);
+                }
             }
         }
     }
 
-    fn take_pipeline(&mut self) -> Option<Pipeline> {
-        self.pipeline.take()
+    fn take_pipeline(&mut self) -> Result<Option<Pipeline>> {
+        let state = std::mem::replace(&mut self.state, State::Ended);
+        let State::Waiting(begin) = state else {
+            self.state = state;
+            return Ok(None);
+        };
+        match begin()? {
+            Begun::Divided(pipeline) => Ok(Some(pipeline)),
+            Begun::Serial(operator) => {
+                self.state = State::Serial(operator);
+                Ok(None)
+            }
+        }
     }
 }

@@ -27,3 +27,9 @@ pub fn mix(value: u64) -> u64 {
     let product = u128::from(value) * 0x9e37_79b9_7f4a_7c15;
     (product >> 64) as u64 ^ product as u64
 }
+
+/// The number of the partition, out of so many, for rows of this hash. Tables use the lower and the uppermost bits.
+#[inline]
+pub fn partition_of(hash: u64, partitions: usize) -> usize {
+    (hash >> 24) as u32 as usize % partitions
+}

@@ -3,6 +3,8 @@
 //!
 //! The planner uses it only where the exact number of rows to keep is known and below a bound. The output is sorted as
 //! the input is that streams. If the rows outgrow the memory all the same, a [`CompatibleJoin`] takes over, which spills.
+//!
+//! Joins of parts of the streaming input, on several threads, share the rows that were kept once ([`HashJoin::sharing`]).
 
 use super::batch::{Batch, compare_rows};
 use super::compatible_join::{CompatibleJoin, JoinKind, MergedSource};
@@ -28,33 +30,98 @@ const NONE: u32 = u32::MAX;
 /// Rows that are filed between two looks at whether the query was stopped.
 const CHECKED_ROWS: usize = 1 << 14;
 
+/// About what a row takes in the table and in the list of rows of its key.
+const TABLE_BYTES: u64 = 16;
+
+/// The rows of an input under their keys.
+pub struct KeptRows {
+    rows: Batch,
+    keys: Vec<usize>,
+    /// The last row of each key.
+    table: HashTable<u32>,
+    /// For each row the one before it that has the same key.
+    previous: Vec<u32>,
+    reservation: Reservation,
+}
+
+impl KeptRows {
+    /// No rows yet, of `width` columns of which some are keys.
+    pub fn new(width: usize, keys: Vec<usize>, control: &Control) -> Self {
+        Self {
+            rows: Batch::new(width),
+            keys,
+            table: HashTable::new(),
+            previous: Vec::new(),
+            reservation: Reservation::spilling(control.memory()),
+        }
+    }
+
+    /// Keeps the rows of an operator, and files them; `false` if they do not fit in memory: then some are kept, and none is filed.
+    ///
+    /// # Errors
+    /// If the store cannot be read, or the query was stopped.
+    pub fn keep(&mut self, operator: &mut dyn Operator, control: &Control) -> Result<bool> {
+        let mut batch = Batch::new(self.rows.width());
+        while operator.next(&mut batch)? > 0 {
+            self.rows.append(&batch, 0, batch.rows());
+            let bytes = self.rows.bytes() + TABLE_BYTES * self.rows.rows() as u64;
+            if !self.reservation.try_resize(bytes) {
+                return Ok(false);
+            }
+        }
+        let (rows, keys) = (&self.rows, &self.keys);
+        self.table
+            .reserve(rows.rows(), |row| hash_row(rows, keys, *row as usize));
+        self.previous.resize(rows.rows(), NONE);
+        for row in 0..rows.rows() {
+            if row % CHECKED_ROWS == 0 {
+                control.check()?;
+            }
+            let entry = self.table.entry(
+                hash_row(rows, keys, row),
+                |other| compare_rows(rows, keys, *other as usize, rows, keys, row).is_eq(),
+                |other| hash_row(rows, keys, *other as usize),
+            );
+            match entry {
+                hashbrown::hash_table::Entry::Occupied(mut entry) => {
+                    self.previous[row] = std::mem::replace(entry.get_mut(), row as u32);
+                }
+                hashbrown::hash_table::Entry::Vacant(entry) => {
+                    entry.insert(row as u32);
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// The last row whose key is that of a row of another batch; [`NONE`] if there is none.
+    fn find(&self, left: &Batch, keys: &[usize], row: usize) -> u32 {
+        let is_same = |other: &u32| {
+            compare_rows(&self.rows, &self.keys, *other as usize, left, keys, row).is_eq()
+        };
+        let found = self.table.find(hash_row(left, keys, row), is_same);
+        found.copied().unwrap_or(NONE)
+    }
+}
+
 /// Joins a streaming input (left) with a kept one (right).
 pub struct HashJoin {
     left: Input,
     /// What is to be kept, until it is.
     right: Option<Box<dyn Operator>>,
     left_keys: Vec<usize>,
-    right_keys: Vec<usize>,
     outputs: Vec<Source>,
     control: Arc<Control>,
-    kept: Batch,
-    /// The last row of each key.
-    table: HashTable<u32>,
-    /// For each row the one before it that has the same key.
-    previous: Vec<u32>,
+    kept: Arc<KeptRows>,
     /// The next right row for the left input's current row.
     next_match: Option<u32>,
     pairs: Pairs,
     ended: bool,
     /// Whether rows must be given in the left input's sequence, even if they are put aside.
     keeps_sequence: bool,
-    reservation: Reservation,
     /// What joins when the rows to keep do not fit in memory.
     spilling: Option<Box<CompatibleJoin>>,
 }
-
-/// About what a row takes in the table and in the list of rows of its key.
-const TABLE_BYTES: u64 = 16;
 
 impl HashJoin {
     /// Joins `left` with `right`, whose key columns are numbered in the same sequence.
@@ -67,22 +134,34 @@ impl HashJoin {
         outputs: Vec<Source>,
         control: Arc<Control>,
     ) -> Self {
+        let kept = Arc::new(KeptRows::new(right_width, right_keys, &control));
         Self {
-            keeps_sequence: false,
-            reservation: Reservation::spilling(control.memory()),
-            spilling: None,
-            left,
             right: Some(right),
+            ..Self::sharing(left, kept, left_keys, outputs, control)
+        }
+    }
+
+    /// Joins `left` with rows that are kept already.
+    pub fn sharing(
+        left: Input,
+        kept: Arc<KeptRows>,
+        left_keys: Vec<usize>,
+        outputs: Vec<Source>,
+        control: Arc<Control>,
+    ) -> Self {
+        Self {
+            // Without right rows there is no need to read the left ones.
+            ended: kept.rows.rows() == 0,
+            left,
+            right: None,
             left_keys,
-            right_keys,
             outputs,
             control,
-            kept: Batch::new(right_width),
-            table: HashTable::new(),
-            previous: Vec::new(),
+            kept,
             next_match: None,
             pairs: Pairs::default(),
-            ended: false,
+            keeps_sequence: false,
+            spilling: None,
         }
     }
 
@@ -95,49 +174,26 @@ impl HashJoin {
 
     /// Reads the right input and files its rows, or leaves the join to one that spills.
     fn keep(&mut self, mut right: Box<dyn Operator>) -> Result<()> {
-        let mut batch = Batch::new(self.kept.width());
-        while right.next(&mut batch)? > 0 {
-            self.kept.append(&batch, 0, batch.rows());
-            let bytes = self.kept.bytes() + TABLE_BYTES * self.kept.rows() as u64;
-            if !self.reservation.try_resize(bytes) {
-                return self.spill(right);
-            }
+        let kept = Arc::get_mut(&mut self.kept).expect("rows are shared only once they are kept");
+        if !kept.keep(&mut *right, &self.control)? {
+            return self.spill(right);
         }
-        let (kept, keys) = (&self.kept, &self.right_keys);
-        self.table
-            .reserve(kept.rows(), |row| hash_row(kept, keys, *row as usize));
-        self.previous.resize(kept.rows(), NONE);
-        for row in 0..kept.rows() {
-            if row % CHECKED_ROWS == 0 {
-                self.control.check()?;
-            }
-            let entry = self.table.entry(
-                hash_row(kept, keys, row),
-                |other| compare_rows(kept, keys, *other as usize, kept, keys, row).is_eq(),
-                |other| hash_row(kept, keys, *other as usize),
-            );
-            match entry {
-                hashbrown::hash_table::Entry::Occupied(mut entry) => {
-                    self.previous[row] = std::mem::replace(entry.get_mut(), row as u32);
-                }
-                hashbrown::hash_table::Entry::Vacant(entry) => {
-                    entry.insert(row as u32);
-                }
-            }
-        }
+        self.ended = kept.rows.rows() == 0;
         Ok(())
     }
 
     /// Leaves the kept rows, and those that `right` still has, to a join that spills.
     fn spill(&mut self, right: Box<dyn Operator>) -> Result<()> {
-        let width = self.kept.width();
+        let kept = Arc::get_mut(&mut self.kept).expect("rows are shared only once they are kept");
+        let width = kept.rows.width();
         let mut writer = RunWriter::new(width, &self.control)?;
-        writer.write(&self.kept, 0, self.kept.rows())?;
-        self.kept = Batch::new(width);
-        self.reservation.clear();
+        writer.write(&kept.rows, 0, kept.rows.rows())?;
+        kept.rows = Batch::new(width);
+        kept.reservation.clear();
+        let right_keys = kept.keys.clone();
         let kept: Box<dyn Operator> = Box::new(writer.finish()?.read(&self.control));
         let nothing = Input::new(Box::new(Constant::empty()), 0);
-        let keys = self.left_keys.iter().zip(&self.right_keys);
+        let keys = self.left_keys.iter().zip(&right_keys);
         let merged = self.outputs.iter().enumerate().map(|(number, source)| {
             let source = match source {
                 (Side::Left, column) => MergedSource::Left(*column),
@@ -174,23 +230,6 @@ impl HashJoin {
         Ok(())
     }
 
-    fn find(&self, row: usize) -> Option<u32> {
-        let (left, keys) = (&self.left.batch, &self.left_keys);
-        self.table
-            .find(hash_row(left, keys, row), |other| {
-                compare_rows(
-                    &self.kept,
-                    &self.right_keys,
-                    *other as usize,
-                    left,
-                    keys,
-                    row,
-                )
-                .is_eq()
-            })
-            .copied()
-    }
-
     /// Pairs left rows of the batch; `true` if the output is full.
     fn pair(&mut self, output: &Batch) -> bool {
         let full = self.control.batch_rows() - output.rows();
@@ -198,10 +237,7 @@ impl HashJoin {
             let row = self.left.at;
             let mut found = match self.next_match.take() {
                 Some(found) => found,
-                None => match self.find(row) {
-                    Some(found) => found,
-                    None => NONE,
-                },
+                None => self.kept.find(&self.left.batch, &self.left_keys, row),
             };
             while found != NONE {
                 if self.pairs.len() == full {
@@ -209,7 +245,7 @@ impl HashJoin {
                     return true;
                 }
                 self.pairs.push(row, found as usize);
-                found = self.previous[found as usize];
+                found = self.kept.previous[found as usize];
             }
             self.left.at += 1;
         }
@@ -223,8 +259,6 @@ impl Operator for HashJoin {
         self.control.check()?;
         if let Some(right) = self.right.take() {
             self.keep(right)?;
-            // Without right rows there is no need to read the left ones.
-            self.ended = self.kept.rows() == 0;
         }
         if let Some(join) = &mut self.spilling {
             return join.next(output);
@@ -232,7 +266,7 @@ impl Operator for HashJoin {
         while !self.ended {
             let is_full = self.pair(output);
             self.pairs
-                .flush(&self.left.batch, &self.kept, &self.outputs, output);
+                .flush(&self.left.batch, &self.kept.rows, &self.outputs, output);
             if is_full {
                 break;
             }

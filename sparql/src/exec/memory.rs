@@ -1,9 +1,10 @@
 //! The memory of a query: one budget, from which operators reserve what they keep and to which they give it back.
 //!
-//! There are two kinds of reservations. What can be put aside in temporary files ([`Reservation::spilling`]) is refused
+//! There are three kinds of reservations. What can be put aside in temporary files ([`Reservation::spilling`]) is refused
 //! ([`Reservation::try_resize`]) when it outgrows its share, and its owner spills. What cannot
 //! ([`Reservation::fixed`]: terms that the query computes, results of GROUP BY) ends the query with
-//! [`QueryError::Memory`] when all of it together exceeds the budget.
+//! [`QueryError::Memory`] when all of it together exceeds the budget. What is on its way from thread to thread
+//! ([`Reservation::passing`]) is bounded by who sends it; it counts, so that the others spill earlier.
 //!
 //! ```text
 //! budget   |<- half: n equal parts, one guaranteed to each operator that spills ->|<- half: who comes first ->|
@@ -158,7 +159,15 @@ impl Memory {
 pub struct Reservation {
     memory: Arc<Memory>,
     bytes: u64,
-    can_spill: bool,
+    kind: Kind,
+}
+
+/// What becomes of a reservation that is refused.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kind {
+    Spilling,
+    Fixed,
+    Passing,
 }
 
 impl Reservation {
@@ -168,7 +177,7 @@ impl Reservation {
         Self {
             memory: Arc::clone(memory),
             bytes: 0,
-            can_spill: true,
+            kind: Kind::Spilling,
         }
     }
 
@@ -177,7 +186,16 @@ impl Reservation {
         Self {
             memory: Arc::clone(memory),
             bytes: 0,
-            can_spill: false,
+            kind: Kind::Fixed,
+        }
+    }
+
+    /// For what is on its way, which its owner bounds: nothing yet.
+    pub fn passing(memory: &Arc<Memory>) -> Self {
+        Self {
+            memory: Arc::clone(memory),
+            bytes: 0,
+            kind: Kind::Passing,
         }
     }
 
@@ -194,6 +212,12 @@ impl Reservation {
         }
         self.set(bytes);
         true
+    }
+
+    /// Makes it so many bytes, of what is on its way.
+    pub fn resize(&mut self, bytes: u64) {
+        debug_assert_eq!(self.kind, Kind::Passing);
+        self.set(bytes);
     }
 
     /// Adds bytes that cannot be put aside.
@@ -228,7 +252,7 @@ impl Reservation {
         } else {
             self.memory.give_back(self.bytes - bytes);
         }
-        if !self.can_spill {
+        if self.kind == Kind::Fixed {
             let fixed = &self.memory.budget.fixed;
             fixed.fetch_add(bytes, Ordering::Relaxed);
             fixed.fetch_sub(self.bytes, Ordering::Relaxed);
@@ -240,7 +264,7 @@ impl Reservation {
 impl Drop for Reservation {
     fn drop(&mut self) {
         self.clear();
-        if self.can_spill {
+        if self.kind == Kind::Spilling {
             self.memory.budget.spilling.fetch_sub(1, Ordering::Relaxed);
         }
     }

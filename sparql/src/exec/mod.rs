@@ -14,6 +14,7 @@ pub mod cross_join;
 pub mod describe;
 pub mod distinct;
 pub mod distinct_rows;
+pub mod exchange;
 pub mod exists;
 pub mod extend;
 pub mod filter;

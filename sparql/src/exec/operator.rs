@@ -19,9 +19,9 @@ pub trait Operator: Send {
     }
 
     /// Gives away what it was to compute on several threads, so that they do with the rows what is done next. Only before the first
-    /// rows were asked for; then there are none.
-    fn take_pipeline(&mut self) -> Option<Pipeline> {
-        None
+    /// rows were asked for; then there are none. What must see all rows first sees them now.
+    fn take_pipeline(&mut self) -> Result<Option<Pipeline>> {
+        Ok(None)
     }
 }
 
@@ -48,6 +48,16 @@ impl Input {
     pub fn fetch(&mut self) -> Result<bool> {
         self.at = 0;
         Ok(self.operator.next(&mut self.batch)? > 0)
+    }
+
+    /// The operator, before anything was fetched.
+    pub fn into_operator(self) -> Box<dyn Operator> {
+        self.operator
+    }
+
+    /// See [`Operator::take_pipeline`].
+    pub fn take_pipeline(&mut self) -> Result<Option<Pipeline>> {
+        self.operator.take_pipeline()
     }
 
     /// Whether all rows of the batch were dealt with.

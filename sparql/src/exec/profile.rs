@@ -5,6 +5,7 @@
 
 use super::batch::Batch;
 use super::control::Control;
+use super::gather::Pipeline;
 use super::operator::Operator;
 use crate::error::Result;
 use crate::plan::explanation::Actual;
@@ -108,5 +109,18 @@ impl Operator for Measured {
         let result = self.operator.skip_to(key);
         self.spent_since(start);
         result
+    }
+
+    fn take_pipeline(&mut self) -> Result<Option<Pipeline>> {
+        let start = Instant::now();
+        let pipeline = self.operator.take_pipeline();
+        self.spent_since(start);
+        let entry = Arc::clone(&self.entry);
+        Ok(pipeline?.map(|pipeline| {
+            let width = pipeline.width;
+            pipeline.map(width, move |part| {
+                Box::new(Self::new(part, Arc::clone(&entry)))
+            })
+        }))
     }
 }

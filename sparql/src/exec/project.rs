@@ -1,6 +1,7 @@
 //! `Project`: the columns that are asked for, in their order.
 
 use super::batch::Batch;
+use super::gather::Pipeline;
 use super::operator::Operator;
 use crate::error::Result;
 use quadrille_store::TermId;
@@ -46,5 +47,15 @@ impl Operator for Project {
 
     fn skip_to(&mut self, key: &[TermId]) -> Result<()> {
         self.input.skip_to(key)
+    }
+
+    fn take_pipeline(&mut self) -> Result<Option<Pipeline>> {
+        let (width, sources) = (self.batch.width(), self.sources.clone());
+        let pipeline = self.input.take_pipeline()?;
+        Ok(pipeline.map(|pipeline| {
+            pipeline.map(sources.len(), move |part| {
+                Box::new(Self::new(part, width, sources.clone()))
+            })
+        }))
     }
 }

@@ -8,7 +8,8 @@
 //! rows, by the ranks of the last key -> ... -> by the ranks of the first: each time stably
 //! ```
 //!
-//! Ids of one dictionary are in the sequence of their terms, mostly that of `ORDER BY` too: sorting the keys finds them sorted.
+//! Ids of one dictionary are in the sequence of their terms, mostly that of `ORDER BY` too: sorting the keys finds them sorted. IRIs of
+//! one dictionary are not even looked up. Many terms are looked up by several threads.
 //! All of this is in memory. What does not fit goes the other way ([`super::spill::sorter`]); while it goes over, both ways hold
 //! rows, and may take up to a quarter more than the query's memory.
 
@@ -17,10 +18,10 @@ use super::control::Control;
 use super::memory::Reservation;
 use super::spill::sorter::{SortKey as _, sorted_numbers};
 use super::terms::Terms;
-use crate::error::Result;
+use crate::error::{QueryError, Result};
 use crate::expr::OrderKey;
 use hashbrown::HashMap;
-use quadrille_store::TermId;
+use quadrille_store::{Kind, Snapshot, TermId};
 use std::sync::Arc;
 
 /// Terms that are looked up, and rows that are looked at, between two looks at whether the query was stopped.
@@ -133,27 +134,19 @@ impl Gathered {
         let column = &self.keys[key];
         let mut ids: Vec<(TermId, u32)> = column.ids.iter().copied().zip(0..).collect();
         ids.sort_unstable();
-        let mut keys: Vec<OrderKey<'static>> = vec![OrderKey::new(None); ids.len()];
-        let (mut heap, mut start) = (0, 0);
-        let mut piece: Vec<TermId> = Vec::with_capacity(PIECE);
-        while start < ids.len() {
-            self.control.check()?;
-            let end = ids.len().min(start + PIECE);
-            piece.clear();
-            piece.extend(ids[start..end].iter().map(|(id, _)| *id));
-            terms.terms(&piece, &mut |place, term| {
-                let key = OrderKey::new(Some(&term)).into_owned();
-                heap += key.heap_bytes() as u64;
-                keys[start + place] = key;
-            })?;
-            if !self.fits(heap + (keys.len() * size_of::<OrderKey<'static>>()) as u64) {
-                return Ok(None);
+        let is_descending = column.is_descending;
+        if are_in_sequence(&ids, terms.snapshot()) {
+            let mut rank_of = vec![0; ids.len()];
+            for (rank, (_, number)) in ids.iter().enumerate() {
+                rank_of[*number as usize] = rank as u32;
             }
-            start = end;
+            return Ok(Some(self.row_ranks(key, rank_of, is_descending)));
         }
+        let Some(keys) = self.order_keys(&ids, terms)? else {
+            return Ok(None);
+        };
         let compare = |a: &u32, b: &u32| keys[*a as usize].cmp(&keys[*b as usize]);
         let sorted = sorted_numbers(keys.len() as u32, compare, &self.control)?;
-        let column = &self.keys[key];
         let mut rank_of = vec![0; keys.len()];
         let mut rank = 0;
         for (place, at) in sorted.iter().enumerate() {
@@ -162,16 +155,104 @@ impl Gathered {
             }
             rank_of[ids[*at as usize].1 as usize] = rank;
         }
-        if column.is_descending {
-            for one in &mut rank_of {
-                *one = rank - *one;
+        Ok(Some(self.row_ranks(key, rank_of, is_descending)))
+    }
+
+    /// The ranks of the rows, where those of different ids are known, by the number of the id.
+    fn row_ranks(&self, key: usize, mut rank_of: Vec<u32>, is_descending: bool) -> Vec<u32> {
+        if is_descending {
+            let last = rank_of.iter().copied().max().unwrap_or(0);
+            for rank in &mut rank_of {
+                *rank = last - *rank;
             }
         }
-        let numbers = column.numbers.iter();
-        Ok(Some(
-            numbers.map(|number| rank_of[*number as usize]).collect(),
-        ))
+        let numbers = self.keys[key].numbers.iter();
+        numbers.map(|number| rank_of[*number as usize]).collect()
     }
+
+    /// What is compared of each id's term; `None` if that takes too much memory.
+    fn order_keys(
+        &mut self,
+        ids: &[(TermId, u32)],
+        terms: &Terms,
+    ) -> Result<Option<Vec<OrderKey<'static>>>> {
+        let mut keys: Vec<OrderKey<'static>> = vec![OrderKey::new(None); ids.len()];
+        // What keys take themselves, and their text.
+        let mut bytes = size_of_val(keys.as_slice()) as u64;
+        let threads = self.control.threads();
+        let control = Arc::clone(&self.control);
+        // Between rounds of a piece for each thread it is looked at what they take.
+        for (ids, keys) in ids
+            .chunks(PIECE * threads)
+            .zip(keys.chunks_mut(PIECE * threads))
+        {
+            let pieces = ids.chunks(PIECE).zip(keys.chunks_mut(PIECE));
+            let texts = in_parallel(pieces.collect(), |(ids, keys)| {
+                control.check()?;
+                let ids: Vec<TermId> = ids.iter().map(|(id, _)| *id).collect();
+                let mut text = 0;
+                terms.terms(&ids, &mut |place, term| {
+                    let key = OrderKey::new(Some(&term)).into_owned();
+                    text += key.heap_bytes() as u64;
+                    keys[place] = key;
+                })?;
+                Ok(text)
+            })?;
+            bytes += texts.into_iter().sum::<u64>();
+            if !self.fits(bytes) {
+                return Ok(None);
+            }
+        }
+        Ok(Some(keys))
+    }
+}
+
+/// Whether ids that are sorted are so by their terms too, as `ORDER BY` has it: IRIs of one dictionary, and unbound.
+fn are_in_sequence(ids: &[(TermId, u32)], snapshot: &Snapshot) -> bool {
+    let bound = match ids {
+        [(first, _), rest @ ..] if first.is_unbound() => rest,
+        all => all,
+    };
+    let (Some((first, _)), Some((last, _))) = (bound.first(), bound.last()) else {
+        return true;
+    };
+    let are_iris = [first, last].iter().all(|id| id.kind() == Some(Kind::Iri));
+    are_iris
+        && snapshot
+            .dictionaries()
+            .iter()
+            .any(|dictionary| dictionary.contains(*first) && dictionary.contains(*last))
+}
+
+/// Computes something of a few pieces, each but the first on a thread of its own.
+fn in_parallel<P: Send, T: Send>(
+    pieces: Vec<P>,
+    compute: impl Fn(P) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
+    let mut pieces = pieces.into_iter();
+    let Some(first) = pieces.next() else {
+        return Ok(Vec::new());
+    };
+    std::thread::scope(|scope| {
+        let compute = &compute;
+        let threads: Vec<_> = pieces
+            .map(|piece| {
+                std::thread::Builder::new()
+                    .name("quadrille-query".to_owned())
+                    .spawn_scoped(scope, move || compute(piece))
+                    .map_err(QueryError::Thread)
+            })
+            .collect();
+        let mut results = vec![compute(first)];
+        for thread in threads {
+            results.push(thread.and_then(|thread| {
+                thread
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            }));
+        }
+        results.into_iter().collect()
+    })
 }
 
 /// Sorts numbers of rows stably by the rows' ranks.

@@ -1,9 +1,11 @@
 //! `RowSet`: different rows of ids, each with a number in the sequence in which they came.
 
+use super::batch::Batch;
 use super::hash::hash_ids;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use quadrille_store::TermId;
+use std::ops::Range;
 
 /// Different rows.
 pub struct RowSet {
@@ -24,6 +26,11 @@ impl RowSet {
             ids: Vec::new(),
             table: HashTable::new(),
         }
+    }
+
+    /// How many ids a row has.
+    pub fn width(&self) -> usize {
+        self.width
     }
 
     /// How many there are.
@@ -66,6 +73,28 @@ impl RowSet {
                 self.rows += 1;
                 (number, true)
             }
+        }
+    }
+
+    /// Adds a row without looking whether it is there, nor will it be found.
+    pub fn push(&mut self, row: &[TermId]) -> usize {
+        debug_assert_eq!(row.len(), self.width);
+        self.ids.extend_from_slice(row);
+        self.rows += 1;
+        self.rows - 1
+    }
+
+    /// The rows, in the sequence in which they came.
+    pub fn iter(&self) -> impl Iterator<Item = &[TermId]> {
+        (0..self.rows).map(|row| &self.ids[row * self.width..][..self.width])
+    }
+
+    /// Appends the ids of some rows to the first columns of a batch; [`Batch::set_rows`] must follow.
+    pub fn append_to(&self, rows: Range<usize>, output: &mut Batch) {
+        let ids = &self.ids[rows.start * self.width..rows.end * self.width];
+        for column in 0..self.width {
+            let ids = ids.iter().skip(column).step_by(self.width);
+            output.column_mut(column).extend(ids);
         }
     }
 

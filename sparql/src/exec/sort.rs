@@ -9,6 +9,7 @@ mod cutoff;
 use super::batch::Batch;
 use super::control::Control;
 use super::extend::Computation;
+use super::gather::{Part, Pipeline};
 use super::operator::{Input, Operator};
 use super::ranks::Gathered;
 use super::spill::sorter::{RowOrder, Sorted, Sorter};
@@ -20,7 +21,11 @@ use cutoff::Cutoff;
 use hashbrown::HashMap;
 use quadrille_store::TermId;
 use std::cmp::Ordering;
+use std::ops::Range;
 use std::sync::Arc;
+
+/// Sorted rows that a thread goes on with at a time.
+const PART_ROWS: usize = 16_384;
 
 /// Where fewer rows are wanted, the others are dropped on the way.
 const RANKED_ROWS_MIN: usize = 10_000;
@@ -215,6 +220,66 @@ impl Operator for Sort {
         sorted.fill(output, self.control.batch_rows())?;
         if output.rows() > 0 {
             self.state = State::Sorted(sorted);
+        }
+        Ok(output.rows())
+    }
+
+    /// Sorts, and lets threads go on with the sorted rows where there are many.
+    fn take_pipeline(&mut self) -> Result<Option<Pipeline>> {
+        let threads = self.control.threads();
+        if threads < 2 || !matches!(self.state, State::Waiting) {
+            return Ok(None);
+        }
+        self.state = State::Ended;
+        let sorted = self.sort()?;
+        let Sorted::Kept { sequence, .. } = &sorted else {
+            self.state = State::Sorted(sorted);
+            return Ok(None);
+        };
+        let rows = sequence.len();
+        if rows < 2 * PART_ROWS {
+            self.state = State::Sorted(sorted);
+            return Ok(None);
+        }
+        let sorted = Arc::new(sorted);
+        let part = |start: usize| {
+            let (sorted, control) = (Arc::clone(&sorted), Arc::clone(&self.control));
+            Box::new(move || {
+                Ok(Box::new(SortedPart {
+                    rows: start..rows.min(start + PART_ROWS),
+                    sorted,
+                    control,
+                }) as Box<dyn Operator>)
+            }) as Part
+        };
+        Ok(Some(Pipeline {
+            parts: (0..rows).step_by(PART_ROWS).map(part).collect(),
+            width: self.input.batch.width(),
+            threads,
+            control: Arc::clone(&self.control),
+        }))
+    }
+}
+
+/// Gives a range of sorted rows that lie in memory.
+struct SortedPart {
+    sorted: Arc<Sorted<ByKeys>>,
+    /// Those that were not given yet.
+    rows: Range<usize>,
+    control: Arc<Control>,
+}
+
+impl Operator for SortedPart {
+    fn next(&mut self, output: &mut Batch) -> Result<usize> {
+        output.clear();
+        self.control.check()?;
+        if let Sorted::Kept { rows, sequence, .. } = &*self.sorted {
+            let end = self
+                .rows
+                .end
+                .min(self.rows.start + self.control.batch_rows());
+            output.append_rows(rows, &sequence[self.rows.start..end]);
+            self.rows.start = end;
         }
         Ok(output.rows())
     }

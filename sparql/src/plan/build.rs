@@ -4,6 +4,7 @@ use super::PlannerOptions;
 use super::logical::{Mark, VariableId};
 use super::physical::{Compatibility, Node, Operation, ScanNode};
 use super::seed::Seed;
+use super::shared::SharedSides;
 use crate::error::Result;
 use crate::exec::batch::Batch;
 use crate::exec::bind_join::{BindJoin, Factory, Feed};
@@ -16,9 +17,10 @@ use crate::exec::distinct::{Adjacent, Distinct};
 use crate::exec::exists::{Marks, Probe};
 use crate::exec::extend::{Computation, Extend};
 use crate::exec::filter::{Conditions, Filter};
-use crate::exec::gather::{Gather, Pipeline};
+use crate::exec::gather::{Begun, Gather, Part, Pipeline};
 use crate::exec::graphs::Graphs;
 use crate::exec::group::GroupBy;
+use crate::exec::group::divided::Grouping;
 use crate::exec::hash_join::HashJoin;
 use crate::exec::key_counts::KeyCounts;
 use crate::exec::lookup_join::LookupJoin;
@@ -55,6 +57,8 @@ pub struct Execution {
     pub feed: Option<Arc<Batch>>,
     /// The part that the divided scan below a [`Gather`] reads; taken by it.
     pub part: Option<Arc<Mutex<Option<Scan>>>>,
+    /// The rows that joins below a [`Gather`] share.
+    pub shared: Option<Arc<SharedSides>>,
     /// What measures the nodes, if that was asked for.
     pub profile: Option<Arc<Profile>>,
 }
@@ -203,7 +207,7 @@ impl Node {
                 ))
             }),
             Operation::CompatibleJoin { left, right, join } => {
-                boxed(|| compatible_join(left, right, join, execution))
+                boxed(|| self.compatible_join(left, right, join, execution))
             }
             Operation::Extend { .. } => self.extend(execution),
             Operation::Marks { input, marks, seed } => boxed(|| {
@@ -242,15 +246,19 @@ impl Node {
                 input,
                 keys,
                 aggregates,
+                is_divided,
             } => boxed(|| {
-                GroupBy::new(
+                let group_by = GroupBy::new(
                     input.input(execution)?,
-                    keys.clone(),
-                    aggregates,
-                    &input.variables,
-                    &execution.terms,
-                    control(),
-                )
+                    Grouping {
+                        keys: keys.clone(),
+                        aggregates: aggregates.as_slice().into(),
+                        variables: input.variables.as_slice().into(),
+                        terms: Arc::clone(&execution.terms),
+                        control: control(),
+                    },
+                )?;
+                Ok(group_by.expecting_many(*is_divided))
             }),
             Operation::PatternCount { ids, .. } => boxed(|| {
                 let columns = ids.iter().map(|id| vec![*id]).collect();
@@ -288,12 +296,13 @@ impl Node {
                 threads,
                 parts,
             } => {
-                let snapshot = execution.terms.snapshot();
-                let parts = match &scan.located {
-                    Some(located) => snapshot.scan_parts_located(located, scan.wanted, *parts)?,
-                    None => snapshot.scan_parts(&scan.pattern, scan.order, scan.wanted, *parts)?,
-                };
-                boxed(|| Ok(Gather::new(pipeline(input, parts, *threads, execution))))
+                let (input, scan) = (Arc::clone(input), Arc::clone(scan));
+                let (threads, parts, execution) = (*threads, *parts, execution.clone());
+                boxed(|| {
+                    Ok(Gather::beginning(Box::new(move || {
+                        gathered(&input, &scan, parts, threads, &execution)
+                    })))
+                })
             }
             Operation::Scan(scan) => boxed(|| {
                 Ok(ScanOperator::new(
@@ -338,15 +347,26 @@ impl Node {
                 keys,
                 outputs,
             } => boxed(|| {
-                let join = HashJoin::new(
-                    left.input(execution)?,
-                    right.operator(execution)?,
-                    right.variables.len(),
-                    keys.0.clone(),
-                    keys.1.clone(),
-                    outputs.clone(),
-                    control(),
-                );
+                let left_input = left.input(execution)?;
+                let shared = execution.shared.as_ref();
+                let join = match shared.and_then(|sides| sides.hashed(self)) {
+                    Some(kept) => HashJoin::sharing(
+                        left_input,
+                        kept,
+                        keys.0.clone(),
+                        outputs.clone(),
+                        control(),
+                    ),
+                    None => HashJoin::new(
+                        left_input,
+                        right.operator(execution)?,
+                        right.variables.len(),
+                        keys.0.clone(),
+                        keys.1.clone(),
+                        outputs.clone(),
+                        control(),
+                    ),
+                };
                 Ok(if self.sorted_by.is_empty() {
                     join
                 } else {
@@ -385,12 +405,19 @@ impl Node {
                 ))
             }),
             Operation::Distinct { input } => boxed(|| {
-                Ok(Distinct::new(
+                let distinct = Distinct::new(
                     input.operator(execution)?,
                     self.variables.len(),
                     input.has_sequence(),
                     control(),
-                ))
+                );
+                Ok(distinct.dividing(Grouping {
+                    keys: (0..self.variables.len()).map(Some).collect(),
+                    aggregates: Arc::default(),
+                    variables: self.variables.as_slice().into(),
+                    terms: Arc::clone(&execution.terms),
+                    control: control(),
+                }))
             }),
             Operation::Adjacent { input } => boxed(|| {
                 Ok(Adjacent::new(
@@ -420,6 +447,33 @@ impl Node {
                 limit,
             } => boxed(|| Ok(Slice::new(input.operator(execution)?, *offset, *limit))),
         }
+    }
+
+    fn compatible_join(
+        &self,
+        left: &Self,
+        right: &Self,
+        join: &Compatibility,
+        execution: &Execution,
+    ) -> Result<CompatibleJoin> {
+        let mut variables: Vec<VariableId> =
+            join.merged.iter().map(|(variable, _)| *variable).collect();
+        let probes = probes(execution, &join.marks, &join.seed, &variables);
+        variables.extend(join.marks.iter().map(|mark| mark.variable));
+        let (terms, control) = (&execution.terms, &execution.control);
+        let conditions = Conditions::new(&variables, &join.conditions, terms, control)?;
+        let left = left.input(execution)?;
+        let control = Arc::clone(control);
+        let shared = execution.shared.as_ref();
+        if let Some(kept) = shared.and_then(|sides| sides.compatible(self)) {
+            return Ok(CompatibleJoin::sharing(
+                left, kept, join, conditions, probes, control,
+            ));
+        }
+        let (width, right) = (right.variables.len(), right.operator(execution)?);
+        Ok(CompatibleJoin::new(
+            left, right, width, join, conditions, probes, control,
+        ))
     }
 
     /// Whether the sequence of its rows matters to who asked for them: they are sorted, by ids or by values.
@@ -462,32 +516,6 @@ fn fed_by_batches(right: &Arc<Node>, execution: &Execution) -> Factory {
     })
 }
 
-fn compatible_join(
-    left: &Node,
-    right: &Node,
-    join: &Compatibility,
-    execution: &Execution,
-) -> Result<CompatibleJoin> {
-    let mut variables: Vec<VariableId> =
-        join.merged.iter().map(|(variable, _)| *variable).collect();
-    let probes = probes(execution, &join.marks, &join.seed, &variables);
-    variables.extend(join.marks.iter().map(|mark| mark.variable));
-    Ok(CompatibleJoin::new(
-        left.input(execution)?,
-        right.operator(execution)?,
-        right.variables.len(),
-        join,
-        Conditions::new(
-            &variables,
-            &join.conditions,
-            &execution.terms,
-            &execution.control,
-        )?,
-        probes,
-        Arc::clone(&execution.control),
-    ))
-}
-
 /// What a scan reads: the part that it is given, or everything.
 fn rows_of(scan: &ScanNode, execution: &Execution) -> Result<Scan> {
     let given = execution.part.as_ref().filter(|_| scan.is_divided);
@@ -500,25 +528,41 @@ fn rows_of(scan: &ScanNode, execution: &Execution) -> Result<Scan> {
     }
 }
 
-/// What the threads of a [`Gather`] compute.
-fn pipeline(
+/// How the rows of a [`Gather`] are computed: by threads, part by part, unless what joins share does not fit in memory.
+fn gathered(
     input: &Arc<Node>,
-    parts: Vec<Scan>,
+    scan: &ScanNode,
+    parts: usize,
     threads: usize,
     execution: &Execution,
-) -> Pipeline {
-    let (input, above, width) = (Arc::clone(input), execution.clone(), input.variables.len());
-    Pipeline {
-        parts,
-        build: Arc::new(move |part| {
+) -> Result<Begun> {
+    let Some(shared) = SharedSides::keep(input, execution)? else {
+        return Ok(Begun::Serial(input.operator(execution)?));
+    };
+    let execution = Execution {
+        shared: Some(Arc::new(shared)),
+        ..execution.clone()
+    };
+    let snapshot = execution.terms.snapshot();
+    let parts = match &scan.located {
+        Some(located) => snapshot.scan_parts_located(located, scan.wanted, parts)?,
+        None => snapshot.scan_parts(&scan.pattern, scan.order, scan.wanted, parts)?,
+    };
+    let part = |scan| {
+        let (input, above) = (Arc::clone(input), execution.clone());
+        Box::new(move || {
             input.operator(&Execution {
-                part: Some(Arc::new(Mutex::new(Some(part)))),
-                ..above.clone()
+                part: Some(Arc::new(Mutex::new(Some(scan)))),
+                ..above
             })
-        }),
-        width,
+        }) as Part
+    };
+    Ok(Begun::Divided(Pipeline {
+        parts: parts.into_iter().map(part).collect(),
+        width: input.variables.len(),
         threads,
-    }
+        control: Arc::clone(&execution.control),
+    }))
 }
 
 fn probes(

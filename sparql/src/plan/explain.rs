@@ -175,8 +175,11 @@ impl Explainer<'_> {
                 input,
                 keys,
                 aggregates,
+                is_divided,
             } => {
-                let mut title = format!("GroupBy {}", self.names(&node.variables[..keys.len()]));
+                let how = if *is_divided { "Divided" } else { "" };
+                let names = self.names(&node.variables[..keys.len()]);
+                let mut title = format!("{how}GroupBy {names}");
                 for aggregate in aggregates {
                     let argument = aggregate.expression.as_ref().map_or_else(
                         || "*".to_owned(),

@@ -28,6 +28,7 @@ pub mod physical;
 mod ranges;
 pub mod seed;
 pub mod service;
+pub mod shared;
 pub mod template;
 mod triple_term;
 pub mod way;

@@ -222,6 +222,7 @@ impl Planner<'_> {
                 input: Box::new(input),
                 keys: columns,
                 aggregates: aggregates.to_vec(),
+                is_divided: false,
             },
         })
     }

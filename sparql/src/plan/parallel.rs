@@ -1,9 +1,13 @@
 //! Dividing a plan among threads: finds the part of it that can be computed for parts of a scan, each by itself.
 //!
 //! The rows of a scan go up through operators that deal with each row by itself (filters, assignments, lookups, merge joins that
-//! skip to where their left rows are). Up to the first operator that must see all rows (sorts, groups, DISTINCT, joins that keep an
-//! input in memory), the rows of a part of the scan give just that part of the rows above. That stretch becomes a
-//! [`Operation::Gather`].
+//! skip to where their left rows are, joins with rows in memory). Up to the first operator that must see all rows (sorts, groups, DISTINCT), the
+//! rows of a part of the scan give just that part of the rows above. That stretch becomes a [`Operation::Gather`]. Rows that its joins
+//! keep in memory are kept once, before it begins, and may come from another one.
+//!
+//! Sorts, groups and DISTINCT take the threads of the `Gather` below them over ([`Operator::take_pipeline`]).
+//!
+//! [`Operator::take_pipeline`]: crate::exec::operator::Operator::take_pipeline
 
 use super::physical::{Node, Operation, ScanNode};
 use crate::exec::key_counts::rows_read;
@@ -15,6 +19,10 @@ const PART_ROWS: f64 = 16_384.0;
 /// Parts for each thread at least, so that threads end together though parts differ; and the most there are in all.
 const PARTS_A_THREAD: usize = 8;
 const PARTS_MAX: usize = 1024;
+
+/// A scan with fewer rows than are worth threads by this factor is divided if they are expected to become more than these by the same
+/// factor: an expectation may be wrong.
+const JOINED_ROWS_FACTOR: f64 = 8.0;
 
 /// Divides a plan among threads where a scan has at least so many rows.
 pub fn divide(node: &mut Node, threads: usize, rows_min: usize) {
@@ -34,12 +42,12 @@ struct Divider {
 
 impl Divider {
     fn divide(&self, node: &mut Node) {
-        if let Some((scan, rows)) = divisible_scan(node) {
-            if rows >= self.rows_min {
-                scan.is_divided = true;
-                let scan = Arc::new(scan.clone());
-                self.gather(node, scan, rows);
-            }
+        let is_worth_it = scan_rows(node).is_some_and(|rows| self.is_worth_it(node, rows));
+        if is_worth_it && let Some((scan, rows)) = divisible_scan(node) {
+            scan.is_divided = true;
+            let scan = Arc::new(scan.clone());
+            self.divide_kept(node);
+            self.gather(node, scan, rows);
             return;
         }
         match &mut node.operation {
@@ -61,7 +69,6 @@ impl Divider {
             } if rows_read(patterns) >= self.rows_min => *threads = self.threads,
             Operation::Slice { input, .. }
             | Operation::Sort { input, .. }
-            | Operation::GroupBy { input, .. }
             | Operation::Distinct { input }
             | Operation::Adjacent { input }
             | Operation::Filter { input, .. }
@@ -71,12 +78,47 @@ impl Divider {
             | Operation::Marks { input, .. }
             | Operation::Construct { input, .. }
             | Operation::Describe { input, .. }
-            | Operation::HashJoin { left: input, .. }
-            | Operation::CompatibleJoin { left: input, .. }
-            | Operation::SortedJoin { left: input, .. }
+            | Operation::Path { input, .. }
+            | Operation::CrossJoin { left: input, .. }
             | Operation::BindJoin { left: input, .. }
+            | Operation::SortedJoin { left: input, .. }
             | Operation::LookupJoin { outer: input, .. } => self.divide(input),
+            Operation::HashJoin { left, right, .. }
+            | Operation::CompatibleJoin { left, right, .. } => {
+                self.divide(left);
+                self.divide(right);
+            }
+            Operation::GroupBy {
+                input, is_divided, ..
+            } => {
+                *is_divided = input.rows >= self.rows_min;
+                self.divide(input);
+            }
+            Operation::Union { inputs } => {
+                for input in inputs {
+                    self.divide(input);
+                }
+            }
             _ => {}
+        }
+    }
+
+    /// Whether the divisible scan below a node is divided, which has so many rows.
+    fn is_worth_it(&self, node: &Node, scan_rows: f64) -> bool {
+        scan_rows >= self.rows_min
+            || scan_rows >= self.rows_min / JOINED_ROWS_FACTOR
+                && joined_rows(node) >= self.rows_min * JOINED_ROWS_FACTOR
+    }
+
+    /// Divides what joins keep, from a node down to the scan that is divided.
+    fn divide_kept(&self, node: &mut Node) {
+        if let Operation::HashJoin { right, .. } | Operation::CompatibleJoin { right, .. } =
+            &mut node.operation
+        {
+            self.divide(right);
+        }
+        if let Some(input) = node.divided_input_mut() {
+            self.divide_kept(input);
         }
     }
 
@@ -100,10 +142,12 @@ impl Divider {
     }
 }
 
-/// The input of the first operator, from this one down, whose first row depends on all rows of its input.
+/// The first node, from this one down, whose first row depends on all rows of its input.
 fn all_rows_below(node: &mut Node) -> Option<&mut Node> {
+    if let Operation::Sort { .. } | Operation::GroupBy { .. } = node.operation {
+        return Some(node);
+    }
     match &mut node.operation {
-        Operation::Sort { input, .. } | Operation::GroupBy { input, .. } => Some(input),
         Operation::Project { input, .. }
         | Operation::Extend { input, .. }
         | Operation::Filter { input, .. }
@@ -115,24 +159,79 @@ fn all_rows_below(node: &mut Node) -> Option<&mut Node> {
 
 /// The scan whose parts give parts of the node's rows, and how many rows it is expected to have.
 fn divisible_scan(node: &mut Node) -> Option<(&mut ScanNode, f64)> {
+    if !matches!(node.operation, Operation::Scan(_)) {
+        return divisible_scan(node.divided_input_mut()?);
+    }
     match &mut node.operation {
         Operation::Scan(scan) => Some((scan, node.rows)),
-        Operation::Filter { input, .. }
-        | Operation::Extend { input, .. }
-        | Operation::Project { input, .. }
-        | Operation::Attach { input, .. }
-        | Operation::Marks { input, .. }
-        | Operation::Construct { input, .. }
-        | Operation::LookupJoin { outer: input, .. }
-        | Operation::BindJoin { left: input, .. }
-        | Operation::CrossJoin { left: input, .. } => divisible_scan(input),
-        // The right input is read again for each part, so it must not be read from its beginning.
-        Operation::MergeJoin { left, right, .. } | Operation::SortedJoin { left, right, .. }
-            if skips(right) =>
-        {
-            divisible_scan(left)
-        }
         _ => None,
+    }
+}
+
+/// How many rows the divisible scan is expected to have.
+fn scan_rows(node: &Node) -> Option<f64> {
+    match &node.operation {
+        Operation::Scan(_) => Some(node.rows),
+        _ => scan_rows(node.divided_input()?),
+    }
+}
+
+/// The most rows that are expected from the divisible scan up to a node.
+fn joined_rows(node: &Node) -> f64 {
+    let below = node.divided_input().map_or(0.0, joined_rows);
+    node.rows.max(below)
+}
+
+impl Node {
+    /// The input whose parts give parts of this node's rows.
+    pub fn divided_input(&self) -> Option<&Self> {
+        match &self.operation {
+            Operation::Filter { input, .. }
+            | Operation::Extend { input, .. }
+            | Operation::Project { input, .. }
+            | Operation::Attach { input, .. }
+            | Operation::Marks { input, .. }
+            | Operation::Construct { input, .. }
+            | Operation::TripleTerms { input, .. }
+            | Operation::LookupJoin { outer: input, .. }
+            | Operation::HashJoin { left: input, .. }
+            | Operation::CompatibleJoin { left: input, .. }
+            | Operation::BindJoin { left: input, .. }
+            | Operation::CrossJoin { left: input, .. } => Some(input),
+            // The right input is read again for each part, so it must not be read from its beginning.
+            Operation::MergeJoin { left, right, .. }
+            | Operation::SortedJoin { left, right, .. }
+                if skips(right) =>
+            {
+                Some(left)
+            }
+            _ => None,
+        }
+    }
+
+    /// The same, to be changed.
+    fn divided_input_mut(&mut self) -> Option<&mut Self> {
+        match &mut self.operation {
+            Operation::Filter { input, .. }
+            | Operation::Extend { input, .. }
+            | Operation::Project { input, .. }
+            | Operation::Attach { input, .. }
+            | Operation::Marks { input, .. }
+            | Operation::Construct { input, .. }
+            | Operation::TripleTerms { input, .. }
+            | Operation::LookupJoin { outer: input, .. }
+            | Operation::HashJoin { left: input, .. }
+            | Operation::CompatibleJoin { left: input, .. }
+            | Operation::BindJoin { left: input, .. }
+            | Operation::CrossJoin { left: input, .. } => Some(input),
+            Operation::MergeJoin { left, right, .. }
+            | Operation::SortedJoin { left, right, .. }
+                if skips(right) =>
+            {
+                Some(left)
+            }
+            _ => None,
+        }
     }
 }
 

@@ -188,6 +188,8 @@ pub enum Operation {
         keys: Vec<Option<usize>>,
         /// What is computed of each group.
         aggregates: Vec<Aggregate>,
+        /// Whether threads group rows, if it turns out that they are many, though one at a time reads them.
+        is_divided: bool,
     },
     /// One row of how many quads match a pattern.
     PatternCount {

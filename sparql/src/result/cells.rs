@@ -138,7 +138,7 @@ pub fn write_rows<F: RowFormat + Send + Sync + 'static>(
         give(&spare, block.bytes);
         Ok(())
     };
-    if let Some(pipeline) = solutions.take_pipeline() {
+    if let Some(pipeline) = solutions.take_pipeline()? {
         let mut blocks = pipeline.run(move || text.another())?;
         while let Some(block) = blocks.next_message()? {
             write(block)?;
@@ -223,6 +223,10 @@ impl<F: RowFormat> Collect for Text<F> {
 
     fn finish(&mut self) -> Option<Block> {
         (self.block.rows > 0).then(|| self.take())
+    }
+
+    fn bytes(message: &Block) -> u64 {
+        message.bytes.capacity() as u64
     }
 }
 

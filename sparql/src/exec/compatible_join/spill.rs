@@ -21,6 +21,7 @@ use crate::exec::spill::run::{Run, RunWriter};
 use crate::exec::spill::sorter::{ByNumber, Sorter};
 use quadrille_store::TermId;
 use roaring::RoaringTreemap;
+use std::sync::Arc;
 
 /// How often rows are divided at most: 16^8 parts are more than there are rows.
 const DEPTH_MAX: u32 = 8;
@@ -59,7 +60,8 @@ pub(super) struct Sequence {
 impl CompatibleJoin {
     /// Reads right rows until there is no more of them, or of the memory; then decides how to go on.
     pub(super) fn begin(&mut self) -> Result<()> {
-        let all_fit = self.keep()?;
+        let kept = Arc::get_mut(&mut self.kept).expect("rows are shared only once they are kept");
+        let all_fit = kept.keep(&mut *self.right, &self.control)?;
         let is_divisible = !self.left_certain.is_empty() && self.depth < DEPTH_MAX;
         if all_fit || self.passes.is_some() {
             // A further pass, or the only one.
@@ -85,59 +87,26 @@ impl CompatibleJoin {
             JoinKind::Matched => self.passes.is_some(),
             JoinKind::Left | JoinKind::Unmatched => true,
         };
-        if self.kept.rows() == 0 && !gives_left {
+        if self.kept.rows.rows() == 0 && !gives_left {
             return self.end_pass();
         }
         self.phase = Phase::Probe;
         Ok(())
     }
 
-    /// Keeps right rows; whether all that are left fit in memory.
-    fn keep(&mut self) -> Result<bool> {
-        let mut batch = Batch::new(self.kept.width());
-        while self.right.next(&mut batch)? > 0 {
-            self.control.check()?;
-            let start = self.kept.rows();
-            self.kept.append(&batch, 0, batch.rows());
-            for row in start..self.kept.rows() {
-                let is_regular = self
-                    .join
-                    .uncertain
-                    .iter()
-                    .all(|(_, column)| !self.kept.column(*column)[row].is_unbound());
-                if is_regular {
-                    self.regular.insert(&self.kept, row);
-                } else {
-                    self.irregular.insert(&self.kept, row);
-                }
-            }
-            // The table of all rows may be needed later: it takes as much as that of the regular ones.
-            let tables = 2 * self.regular.bytes() + self.irregular.bytes();
-            // Row numbers are 32 bits.
-            let is_full = self.kept.rows() > u32::MAX as usize / 2;
-            if is_full || !self.reservation.try_resize(self.kept.bytes() + tables) {
-                return Ok(false);
-            }
+    /// Gives the memory of the kept rows back, unless others share them, and gives the rows.
+    fn forget_kept(&mut self) -> Batch {
+        match Arc::get_mut(&mut self.kept) {
+            Some(kept) => kept.clear(),
+            None => Batch::new(0),
         }
-        Ok(true)
-    }
-
-    /// Gives the memory of the kept rows back.
-    fn forget_kept(&mut self) {
-        self.kept = Batch::new(self.kept.width());
-        self.regular.clear();
-        self.irregular.clear();
-        self.all = None;
-        self.reservation.clear();
     }
 
     /// Divides both inputs into parts.
     fn divide(&mut self) -> Result<()> {
-        let columns = self.irregular.columns().to_vec();
-        let mut parts = Partitions::new(self.kept.width(), columns, self.depth, &self.control)?;
-        let mut batch = std::mem::take(&mut self.kept);
-        self.kept = Batch::new(batch.width());
-        self.forget_kept();
+        let columns = self.kept.irregular.columns().to_vec();
+        let mut batch = self.forget_kept();
+        let mut parts = Partitions::new(batch.width(), columns, self.depth, &self.control)?;
         loop {
             for row in 0..batch.rows() {
                 if row % self.control.batch_rows() == 0 {

@@ -416,15 +416,7 @@ impl<O: RowOrder> Sorted<O> {
                 rows, sequence, at, ..
             } => {
                 let end = sequence.len().min(*at + most.saturating_sub(output.rows()));
-                let numbers = &sequence[*at..end];
-                // The output may have columns for what is computed of these.
-                for column in 0..rows.width() {
-                    let from = rows.column(column);
-                    output
-                        .column_mut(column)
-                        .extend(numbers.iter().map(|row| from[*row as usize]));
-                }
-                output.set_rows(output.rows() + numbers.len());
+                output.append_rows(rows, &sequence[*at..end]);
                 *at = end;
             }
             Self::Spilled { merge, order, left } => {
