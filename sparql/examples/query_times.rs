@@ -33,6 +33,9 @@ struct Arguments {
     /// Instead: join so many patterns of each query in every order, and compare the best with the one that is chosen.
     #[arg(long)]
     orders: Option<usize>,
+    /// Instead: show the plan of each query, with what each step of it did.
+    #[arg(long)]
+    plans: bool,
     /// Write the answers here, as JSON; graphs as N-Triples.
     #[arg(long)]
     answers: Option<PathBuf>,
@@ -80,6 +83,14 @@ fn main() -> Result<(), Box<dyn Error>> {
             let text = fs::read_to_string(&path)?;
             let name = path.file_stem().unwrap_or_default().to_string_lossy();
             println!("{name}\t{}", try_orders(&text, patterns, &snapshot)?);
+        }
+        return Ok(());
+    }
+    if arguments.plans {
+        for path in queries(&arguments)? {
+            let query = Query::parse(&fs::read_to_string(&path)?, None)?;
+            let plan = query.analyze(&snapshot, &QueryOptions::default())?;
+            println!("{}: work {}\n{plan}", path.display(), plan.work());
         }
         return Ok(());
     }
