@@ -2,7 +2,7 @@
 //!
 //! [`logical`] is the algebra with its names resolved; `lower` makes it and refuses what is not supported; [`cardinality`] asks the snapshot how many rows
 //! each pattern has, [`correlation`] how they go together; [`join_order`] chooses how they are joined among the [ways](way) that there are, by their [`cost`];
-//! [`form`], [`physical`], [`layout`], `members`, `group_join`, `key_counts`, `distribution`, `path`, `triple_term` and `operators` make a
+//! [`form`], [`physical`], [`layout`], `members`, `group_join`, `exists`, `key_counts`, `distribution`, `path`, `triple_term` and `operators` make a
 //! tree of nodes of that, which [`parallel`] divides among threads; [`build`] makes operators of the nodes; [`explain`] prints the tree.
 
 pub mod automaton;
@@ -11,6 +11,7 @@ pub mod cardinality;
 pub mod correlation;
 pub mod cost;
 mod distribution;
+mod exists;
 pub mod explain;
 pub mod explanation;
 pub mod form;
