@@ -37,6 +37,9 @@ struct Arguments {
     /// Threads that may compute a query; by default one for each core.
     #[arg(long)]
     threads: Option<NonZeroUsize>,
+    /// Instead: show the plan of each query, with what each step of it did.
+    #[arg(long)]
+    plans: bool,
     /// Write the answers here, as JSON; graphs as N-Triples.
     #[arg(long)]
     answers: Option<PathBuf>,
@@ -98,6 +101,14 @@ fn main() -> Result<(), Box<dyn Error>> {
                 "{name}\t{}",
                 try_orders(&text, patterns, &snapshot, &arguments)?
             );
+        }
+        return Ok(());
+    }
+    if arguments.plans {
+        for path in queries(&arguments)? {
+            let query = Query::parse(&fs::read_to_string(&path)?, None)?;
+            let plan = query.analyze(&snapshot, &QueryOptions::default())?;
+            println!("{}: work {}\n{plan}", path.display(), plan.work());
         }
         return Ok(());
     }

@@ -77,6 +77,7 @@ fn configurations(random: &mut Random, patterns: usize) -> Vec<QueryOptions> {
         lookup_joins,
         hash_joins,
         parallel_rows: 1,
+        thorough: true,
         ..PlannerOptions::default()
     };
     let mut configurations = vec![
@@ -85,6 +86,7 @@ fn configurations(random: &mut Random, patterns: usize) -> Vec<QueryOptions> {
         options(3, 2, only(true, false, false)),
         options(2, 3, only(false, true, false)),
         options(2, 2, only(false, false, true)),
+        options(3, 1, only(true, true, true)),
     ];
     for _ in 0..3 {
         let mut order: Vec<usize> = (0..patterns).collect();

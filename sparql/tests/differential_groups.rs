@@ -216,6 +216,7 @@ fn options(
             lookup_joins: lookup,
             hash_joins: hash,
             parallel_rows: 1,
+            thorough: batch_rows != 1,
             ..PlannerOptions::default()
         },
         threads,

@@ -55,8 +55,8 @@ pub struct Query {
         default_missing_value = "tree"
     )]
     explain: Option<Form>,
-    /// Run the query and show, instead of its rows, the plan with what each step did: rows, batches, time, memory, bytes
-    /// in temporary files. As a tree to read, or with --analyze=json as JSON.
+    /// Run the query and show, instead of its rows, the plan with what each step did: rows, batches, time, searches in the
+    /// index and rows read there, memory, bytes in temporary files. As a tree to read, or with --analyze=json as JSON.
     #[arg(
         long,
         value_name = "FORM",

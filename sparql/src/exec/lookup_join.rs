@@ -10,7 +10,7 @@
 
 use super::batch::{Batch, compare_rows};
 use super::control::Control;
-use super::operator::{Input, Operator};
+use super::operator::{IndexReads, Input, Operator};
 use super::pairs::{Pairs, Source};
 use super::scan::keep_equal;
 use crate::error::Result;
@@ -97,6 +97,7 @@ struct Window {
     /// Keys that were found in it.
     keys: usize,
     selection: Vec<u32>,
+    reads: IndexReads,
 }
 
 impl LookupJoin {
@@ -118,6 +119,7 @@ impl LookupJoin {
                 fill: WINDOW_ROWS_MIN,
                 keys: 0,
                 selection: Vec::new(),
+                reads: IndexReads::default(),
             },
             outer,
             snapshot,
@@ -341,6 +343,10 @@ impl Operator for LookupJoin {
         }
         Ok(())
     }
+
+    fn index_reads(&self) -> IndexReads {
+        self.window.reads
+    }
 }
 
 impl Window {
@@ -375,6 +381,7 @@ impl Window {
             none => none.insert(lookup.scan(snapshot)?),
         };
         if let Some(key) = key {
+            self.reads.searches += 1;
             scan.seek(key)?;
         }
         loop {
@@ -382,6 +389,7 @@ impl Window {
             self.rows.clear();
             let rows = scan.fill(self.rows.columns_mut(), self.fill)?;
             self.rows.set_rows(rows);
+            self.reads.rows += rows as u64;
             if rows == 0 {
                 self.is_last = true;
                 return Ok(());

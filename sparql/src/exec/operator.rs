@@ -18,11 +18,25 @@ pub trait Operator: Send {
         Ok(())
     }
 
+    /// What the operator itself, without its inputs, has read of indexes so far.
+    fn index_reads(&self) -> IndexReads {
+        IndexReads::default()
+    }
+
     /// Gives away what it was to compute on several threads, so that they do with the rows what is done next. Only before the first
     /// rows were asked for; then there are none. What must see all rows first sees them now.
     fn take_pipeline(&mut self) -> Result<Option<Pipeline>> {
         Ok(None)
     }
+}
+
+/// What an operator itself has read of the store's indexes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct IndexReads {
+    /// How often it looked for a place in an index.
+    pub searches: u64,
+    /// Rows that it read there.
+    pub rows: u64,
 }
 
 /// An operator as another's input: with its current batch, and how far that was read.

@@ -6,7 +6,7 @@
 use super::batch::Batch;
 use super::control::Control;
 use super::gather::Pipeline;
-use super::operator::Operator;
+use super::operator::{IndexReads, Operator};
 use crate::error::Result;
 use crate::plan::explanation::Actual;
 use crate::plan::physical::Node;
@@ -31,6 +31,8 @@ pub struct Entry {
     rows: AtomicU64,
     batches: AtomicU64,
     nanoseconds: AtomicU64,
+    searches: AtomicU64,
+    rows_read: AtomicU64,
 }
 
 impl Profile {
@@ -43,6 +45,8 @@ impl Profile {
                 rows: AtomicU64::new(0),
                 batches: AtomicU64::new(0),
                 nanoseconds: AtomicU64::new(0),
+                searches: AtomicU64::new(0),
+                rows_read: AtomicU64::new(0),
             })
         };
         Arc::clone(entries.entry(address(node)).or_insert_with(new))
@@ -59,6 +63,8 @@ impl Profile {
             batches: number(&entry.batches),
             time: Duration::from_nanos(number(&entry.nanoseconds)),
             own_time: Duration::ZERO,
+            searches: number(&entry.searches),
+            rows_read: number(&entry.rows_read),
             memory_peak_bytes: entry.control.memory().own_peak_bytes(),
             spilled_bytes: entry.control.scratch().written_bytes(),
         })
@@ -73,17 +79,30 @@ fn address(node: &Node) -> usize {
 pub struct Measured {
     operator: Box<dyn Operator>,
     entry: Arc<Entry>,
+    /// What was counted of its reads.
+    counted: IndexReads,
 }
 
 impl Measured {
     /// Measures for an entry.
     pub fn new(operator: Box<dyn Operator>, entry: Arc<Entry>) -> Self {
-        Self { operator, entry }
+        Self {
+            operator,
+            entry,
+            counted: IndexReads::default(),
+        }
     }
 
     fn spent_since(&self, start: Instant) {
         let nanoseconds = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
         count(&self.entry.nanoseconds, nanoseconds);
+    }
+
+    fn count_reads(&mut self) {
+        let reads = self.operator.index_reads();
+        count(&self.entry.searches, reads.searches - self.counted.searches);
+        count(&self.entry.rows_read, reads.rows - self.counted.rows);
+        self.counted = reads;
     }
 }
 
@@ -97,6 +116,7 @@ impl Operator for Measured {
         let start = Instant::now();
         let result = self.operator.next(output);
         self.spent_since(start);
+        self.count_reads();
         if let Ok(rows @ 1..) = &result {
             count(&self.entry.rows, *rows as u64);
             count(&self.entry.batches, 1);
@@ -108,6 +128,7 @@ impl Operator for Measured {
         let start = Instant::now();
         let result = self.operator.skip_to(key);
         self.spent_since(start);
+        self.count_reads();
         result
     }
 

@@ -2,7 +2,7 @@
 
 use super::batch::Batch;
 use super::control::Control;
-use super::operator::Operator;
+use super::operator::{IndexReads, Operator};
 use crate::error::Result;
 use quadrille_store::TermId;
 use quadrille_store::merge::Scan;
@@ -19,6 +19,7 @@ pub struct ScanOperator {
     /// Pairs of the scan's columns that have the same variable.
     equal: Vec<(usize, usize)>,
     selection: Vec<u32>,
+    reads: IndexReads,
 }
 
 impl ScanOperator {
@@ -38,6 +39,10 @@ impl ScanOperator {
             outputs,
             equal,
             selection: Vec::new(),
+            reads: IndexReads {
+                searches: 1,
+                rows: 0,
+            },
         }
     }
 }
@@ -54,6 +59,7 @@ impl Operator for ScanOperator {
             if rows == 0 {
                 return Ok(0);
             }
+            self.reads.rows += rows as u64;
             self.columns.set_rows(rows);
             if !self.equal.is_empty() {
                 keep_equal(&mut self.columns, &self.equal, &mut self.selection);
@@ -70,7 +76,12 @@ impl Operator for ScanOperator {
     }
 
     fn skip_to(&mut self, key: &[TermId]) -> Result<()> {
+        self.reads.searches += 1;
         Ok(self.scan.seek(key)?)
+    }
+
+    fn index_reads(&self) -> IndexReads {
+        self.reads
     }
 }
 

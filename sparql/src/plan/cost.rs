@@ -28,3 +28,9 @@ pub const REMEMBER: f64 = 25.0;
 pub const BATCH: f64 = 1_024.0;
 /// To consider a pattern as the next one of a set.
 pub const PLAN_STEP: f64 = 60.0;
+/// To look for predicates in a characteristic set, which nobody has looked at for a while.
+pub const SET: f64 = 100.0;
+/// To sample a row, and count the rows of another pattern that agree with it.
+pub const SAMPLE: f64 = 1_500.0;
+/// The share of what a plan is expected to take that may be spent on better estimates.
+pub const ESTIMATING_SHARE: f64 = 0.005;

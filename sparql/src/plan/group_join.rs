@@ -8,6 +8,7 @@
 
 use super::cardinality::{Counted, count_patterns};
 use super::cost;
+use super::exists::Test;
 use super::join_order::{are_connected, choose_from};
 use super::layout::{Layout, add_all, add_variables_of};
 use super::logical::{Conjunction, Group, Logical, Mark, VariableId, VariableSet};
@@ -110,7 +111,7 @@ impl Planner<'_> {
             if is_sound
                 && right.marks.is_empty()
                 && self.options.lookup_joins
-                && let Some(bound) = self.bind_join(&left.node, conjunction, right, needed)?
+                && let Some(bound) = self.bind_join(&left.node, conjunction, right, needed, &[])?
                 && bound.cost < kept_cost
             {
                 return Ok(Input {
@@ -131,7 +132,7 @@ impl Planner<'_> {
             if is_sound
                 && right.marks.is_empty()
                 && self.options.lookup_joins
-                && let Some(bound) = self.bind_members(&left.node, right, node.rows, needed)?
+                && let Some(bound) = self.bind_members(&left.node, right, node.rows, needed, &[])?
             {
                 return Ok(Input {
                     node: bound.over(left.node),
@@ -175,12 +176,14 @@ impl Planner<'_> {
     }
 
     /// Index lookups for the batches of an input, if the patterns are connected with it.
-    fn bind_join(
+    /// Variables of `also` are fed besides those that are used.
+    pub(super) fn bind_join(
         &self,
         left: &Node,
         conjunction: &Conjunction,
         right: &Joined<'_>,
         needed: &[VariableId],
+        also: &[VariableId],
     ) -> Result<Option<Bound>> {
         let counted = count_patterns(self.terms.snapshot(), &conjunction.patterns, self.seed)?;
         let Counted::Patterns(patterns) = counted else {
@@ -204,7 +207,7 @@ impl Planner<'_> {
                 left.variables[..*column]
                     .iter()
                     .all(|known| known != variable)
-                    && (in_patterns(variable) || used.contains(variable))
+                    && (in_patterns(variable) || used.contains(variable) || also.contains(variable))
             })
             .collect();
         let mut feed: Vec<VariableId> = fed.iter().map(|column| left.variables[*column]).collect();
@@ -438,33 +441,30 @@ impl Planner<'_> {
             let node = self.node(input, all_rows(&below))?;
             return Ok(self.filtered(node, conditions));
         };
-        // What tests a plain conjunction is a join that gives nothing of it.
+        // What can be is tested by a join that gives nothing.
         let mut conditions = conditions.to_vec();
         let (mut tests, mut others) = (Vec::new(), Vec::new());
         for mark in marks {
-            match as_test(mark, &conditions, input) {
-                Some((index, test)) => {
-                    conditions.remove(index);
-                    tests.push(test);
-                }
+            match Test::of(mark, &conditions, input) {
+                Some((index, test)) => tests.push((test, conditions.remove(index))),
                 None => others.push(Arc::clone(mark)),
             }
         }
         add_marked(&mut below, marks);
-        for test in &tests {
-            add_variables_of(&mut below, test.conditions);
+        for (test, _) in &tests {
+            add_all(&mut below, test.variables());
         }
         let mut tested = self.input(input, &below)?;
-        for test in &tests {
-            let used = Wanted {
-                variables: &below,
-                is_distinct: false,
-                rows: None,
+        for (test, condition) in tests {
+            tested.node = self.attached(tested.node, test.variables());
+            tested = match self.tested(tested, &test, &below)? {
+                Ok(tested) => tested,
+                Err(tested) => {
+                    others.push(Arc::clone(test.mark));
+                    conditions.push(condition);
+                    tested
+                }
             };
-            let mut variables = Vec::new();
-            add_variables_of(&mut variables, test.conditions);
-            tested.node = self.attached(tested.node, variables);
-            tested = self.joined(tested, test, used.variables)?;
         }
         let node = self.marked(tested.node, &others);
         Ok(self.filtered(node, &conditions))
@@ -567,7 +567,12 @@ impl Bound {
         self
     }
 
-    fn over(self, left: Node) -> Node {
+    /// Takes what is joined.
+    pub(super) fn take_node(&mut self) -> Node {
+        std::mem::replace(&mut self.node, leaf(Operation::Unit, 1.0))
+    }
+
+    pub(super) fn over(self, left: Node) -> Node {
         Node {
             variables: self.variables,
             sorted_by: Vec::new(),
@@ -581,71 +586,4 @@ impl Bound {
             },
         }
     }
-}
-
-/// Whether a group has the same solutions joined with a row as with the row's terms in it. (A path without a step connects
-/// every constant with itself, but only nodes.)
-fn joins_alike(group: &Group) -> bool {
-    match &group.logical {
-        Logical::Conjunction(_) | Logical::TripleTerm(_) => true,
-        Logical::Path(path) => !path.forward.is_nullable(),
-        Logical::Join { inputs } => inputs.iter().all(joins_alike),
-        _ => false,
-    }
-}
-
-fn has_path(group: &Group) -> bool {
-    match &group.logical {
-        Logical::Path(_) => true,
-        Logical::Join { inputs } => inputs.iter().any(has_path),
-        _ => false,
-    }
-}
-
-/// The join that tests what a mark stands for, and the condition that it is: if one condition is the mark or its
-/// negation and no other reads it, and the pattern is made of patterns and paths, and shares variables with the input.
-fn as_test<'a>(
-    mark: &'a Arc<Mark>,
-    conditions: &[Arc<Expr>],
-    input: &Group,
-) -> Option<(usize, Joined<'a>)> {
-    let (group, within): (&Group, &[Arc<Expr>]) = match &mark.pattern.logical {
-        Logical::Filter { input, conditions } if joins_alike(input) => (&**input, conditions),
-        _ if joins_alike(&mark.pattern) => (&mark.pattern, &[]),
-        _ => return None,
-    };
-    let shared = input.shared(group);
-    // A path that is not searched from rows is searched from everywhere.
-    let may_be_unbound = || {
-        let mut shared = shared.iter();
-        shared.any(|variable| !input.certain.contains(variable))
-    };
-    if shared.is_empty() || (has_path(group) && may_be_unbound()) {
-        return None;
-    }
-    let mut found = None;
-    for (index, condition) in conditions.iter().enumerate() {
-        let mut reads = false;
-        condition.variables(&mut |variable| reads |= variable == mark.variable);
-        if !reads {
-            continue;
-        }
-        let kind = match &**condition {
-            Expr::Variable(_) => JoinKind::Matched,
-            Expr::Not(operand) if matches!(**operand, Expr::Variable(_)) => JoinKind::Unmatched,
-            _ => return None,
-        };
-        if found.replace((index, kind)).is_some() {
-            return None;
-        }
-    }
-    let (index, kind) = found?;
-    let joined = Joined {
-        group,
-        kind,
-        conditions: within,
-        marks: &[],
-        needs_common: false,
-    };
-    Some((index, joined))
 }

@@ -14,6 +14,7 @@
 
 use super::PlannerOptions;
 use super::cardinality::{CountedPattern, POSITIONS};
+use super::correlation::Correlations;
 use super::cost;
 use super::logical::VariableId;
 use super::way::{JoinPlan, Kept, Sort, Step, Way, WayNumber, keep};
@@ -61,7 +62,7 @@ pub fn variables(pattern: &CountedPattern) -> impl Iterator<Item = VariableId> +
 }
 
 /// How many terms a variable of the pattern is expected to have in it.
-fn distinct_of(pattern: &CountedPattern, variable: VariableId) -> f64 {
+pub(super) fn distinct_of(pattern: &CountedPattern, variable: VariableId) -> f64 {
     pattern
         .slots
         .iter()
@@ -91,9 +92,14 @@ pub struct Goal<'a> {
 }
 
 /// Chooses how to join patterns, of which there is at least one.
-pub fn choose(patterns: &[CountedPattern], options: &PlannerOptions, goal: Goal<'_>) -> JoinPlan {
+pub fn choose(
+    patterns: &[CountedPattern],
+    options: &PlannerOptions,
+    goal: Goal<'_>,
+    correlations: &Correlations,
+) -> JoinPlan {
     let plan = |options: &PlannerOptions| {
-        let mut chooser = Chooser::new(patterns, options, goal);
+        let mut chooser = Chooser::new(patterns, options, goal, correlations);
         let root = match &options.forced_order {
             Some(order) => chooser.forced(patterns, order),
             None => chooser.components(),
@@ -127,7 +133,8 @@ pub fn choose_from(
     rows: f64,
     options: &PlannerOptions,
 ) -> JoinPlan {
-    let mut chooser = Chooser::new(patterns, options, Goal::default());
+    let correlations = Correlations::default();
+    let mut chooser = Chooser::new(patterns, options, Goal::default(), &correlations);
     let root = chooser.from_feed(feed, rows.max(1.0));
     JoinPlan::new(chooser.ways, root, chooser.variables)
 }
@@ -158,13 +165,21 @@ struct State {
     /// Ways of getting them.
     kept: Kept,
     rows: f64,
+    /// Which patterns: a bit for each of the first 64.
+    members: u64,
     /// Where in [`Chooser::distinct`] it begins, how many terms of each variable are expected: 0 if it is not bound.
     distinct: usize,
+}
+
+/// A pattern's bit in [`State::members`].
+fn bit(pattern: usize) -> u64 {
+    1_u64.checked_shl(pattern as u32).unwrap_or(0)
 }
 
 struct Chooser<'a> {
     patterns: Vec<Prepared>,
     options: &'a PlannerOptions,
+    correlations: &'a Correlations,
     ways: Vec<Way>,
     /// By local number.
     variables: Vec<VariableId>,
@@ -178,7 +193,12 @@ struct Chooser<'a> {
 }
 
 impl<'a> Chooser<'a> {
-    fn new(patterns: &[CountedPattern], options: &'a PlannerOptions, goal: Goal<'_>) -> Self {
+    fn new(
+        patterns: &[CountedPattern],
+        options: &'a PlannerOptions,
+        goal: Goal<'_>,
+        correlations: &'a Correlations,
+    ) -> Self {
         let distinct = goal.distinct;
         let mut names: Vec<VariableId> = patterns.iter().flat_map(variables).collect();
         let occurrences = {
@@ -239,6 +259,7 @@ impl<'a> Chooser<'a> {
         Self {
             patterns: prepared,
             options,
+            correlations,
             ways: Vec::new(),
             is_distinct: names
                 .iter()
@@ -276,7 +297,7 @@ impl<'a> Chooser<'a> {
             return quick;
         }
         let steps = count << count;
-        if self.ways[quick].cost <= steps as f64 * cost::PLAN_STEP {
+        if !self.options.thorough && self.ways[quick].cost <= steps as f64 * cost::PLAN_STEP {
             return quick;
         }
         let best = self.dynamic(component);
@@ -426,6 +447,7 @@ impl<'a> Chooser<'a> {
         let mut state = State {
             kept: Kept::only(self.ways.len() - 1),
             rows,
+            members: 0,
             distinct: start,
         };
         let mut remaining: Vec<usize> = (0..self.patterns.len()).collect();
@@ -491,7 +513,16 @@ impl<'a> Chooser<'a> {
     /// The expected rows of the join with a pattern.
     fn joined_rows(&self, state: &State, pattern: usize) -> f64 {
         let prepared = &self.patterns[pattern];
-        let rows = self.pairs(state, prepared, |variable| self.is_bound(state, variable));
+        let is_bound = |variable| self.is_bound(state, variable);
+        let rows = match self.correlations.fan_out(state.members, pattern) {
+            Some((subject, fan_out)) => {
+                let is_subject = |variable: u16| self.variables[usize::from(variable)] == subject;
+                let others = |variable| is_bound(variable) && !is_subject(variable);
+                self.pairs(state, prepared, others) / prepared.expected * fan_out
+            }
+            None => self.pairs(state, prepared, is_bound),
+        };
+        let rows = rows * self.correlations.factor(state.members, pattern);
         if self.binds_nothing_new(state, pattern) {
             rows.min(state.rows)
         } else {
@@ -520,6 +551,7 @@ impl<'a> Chooser<'a> {
         State {
             kept: Kept::default(),
             rows,
+            members: state.members | bit(pattern),
             distinct: start,
         }
     }
@@ -535,6 +567,7 @@ impl<'a> Chooser<'a> {
         let mut state = State {
             kept: Kept::default(),
             rows: pattern.expected,
+            members: bit(index),
             distinct: start,
         };
         for scan in &pattern.scans {

@@ -136,13 +136,15 @@ impl Planner<'_> {
     }
 
     /// The members of a group as they are searched and looked up for the batches of an input, if it has only such members that
-    /// can be, and if that is expected to be cheaper than to keep `kept_rows` of its rows.
+    /// can be, and if that is expected to be cheaper than to keep `kept_rows` of its rows. Variables of `also` are fed besides
+    /// those that are used.
     pub(super) fn bind_members(
         &self,
         left: &Node,
         right: &Joined<'_>,
         kept_rows: f64,
         needed: &[VariableId],
+        also: &[VariableId],
     ) -> Result<Option<Bound>> {
         let inputs: Vec<&Group> = match &right.group.logical {
             Logical::Path(_) | Logical::TripleTerm(_) => vec![right.group],
@@ -171,7 +173,9 @@ impl Planner<'_> {
             .filter(|column| {
                 let variable = &left.variables[*column];
                 !left.variables[..*column].contains(variable)
-                    && (scope.contains(variable) || used.contains(variable))
+                    && (scope.contains(variable)
+                        || used.contains(variable)
+                        || also.contains(variable))
             })
             .collect();
         let mut feed: Vec<VariableId> = fed.iter().map(|column| left.variables[*column]).collect();

@@ -1,15 +1,17 @@
 //! Planning: from a query's algebra to operators.
 //!
 //! [`logical`] is the algebra with its names resolved; `lower` makes it and refuses what is not supported; [`cardinality`] asks the snapshot how many rows
-//! each pattern has; [`join_order`] chooses how they are joined among the [ways](way) that there are, by their [`cost`];
-//! [`form`], [`physical`], [`layout`], `members`, `group_join`, `key_counts`, `distribution`, `path`, `triple_term` and `operators` make a
+//! each pattern has, [`correlation`] how they go together; [`join_order`] chooses how they are joined among the [ways](way) that there are, by their [`cost`];
+//! [`form`], [`physical`], [`layout`], `members`, `group_join`, `exists`, `key_counts`, `distribution`, `path`, `triple_term` and `operators` make a
 //! tree of nodes of that, which [`parallel`] divides among threads; [`build`] makes operators of the nodes; [`explain`] prints the tree.
 
 pub mod automaton;
 pub mod build;
 pub mod cardinality;
+pub mod correlation;
 pub mod cost;
 mod distribution;
+mod exists;
 pub mod explain;
 pub mod explanation;
 pub mod form;
@@ -29,6 +31,7 @@ mod ranges;
 pub mod seed;
 pub mod service;
 pub mod shared;
+mod star;
 pub mod template;
 mod triple_term;
 pub mod way;
@@ -36,8 +39,8 @@ pub mod way;
 /// Rows of a scan that are worth threads: reading and joining them takes many times as long as starting a thread (some 50 µs).
 const PARALLEL_ROWS: usize = 32_768;
 
-/// Which ways of joining the planner may use, and in which order it must join. All are on; switching them off serves
-/// tests and experiments: answers never depend on it.
+/// Which ways of joining the planner may use, and in which order it must join. All are on; other settings serve
+/// tests and experiments: answers never depend on them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
 pub struct PlannerOptions {
@@ -55,6 +58,8 @@ pub struct PlannerOptions {
     pub union_distribution: bool,
     /// Scans of those ids alone for which a condition can be true.
     pub id_ranges: bool,
+    /// Look for the best plan as if every query took long.
+    pub thorough: bool,
     /// Join the patterns in this order (numbers of the query's patterns; those that are missing come last).
     pub forced_order: Option<Vec<usize>>,
 }
@@ -69,6 +74,7 @@ impl Default for PlannerOptions {
             index_counts: true,
             union_distribution: true,
             id_ranges: true,
+            thorough: false,
             forced_order: None,
         }
     }

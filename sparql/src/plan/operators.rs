@@ -32,7 +32,11 @@ impl Planner<'_> {
         };
         let inputs = inputs
             .iter()
-            .map(|input| Ok(project(self.node(input, below)?, &variables)))
+            .map(|input| {
+                // What stands for a term does so in a condition above, too, whichever branch a row is of.
+                let node = self.attached(self.node(input, below)?, variables.iter().copied());
+                Ok(project(node, &variables))
+            })
             .collect::<Result<Vec<Node>>>()?;
         Ok(Node {
             rows: inputs.iter().map(|input| input.rows).sum(),

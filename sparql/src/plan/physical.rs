@@ -6,7 +6,8 @@
 
 use super::PlannerOptions;
 use super::cardinality::{self, count_patterns};
-use super::join_order::{self, Goal};
+use super::correlation;
+use super::join_order::Goal;
 use super::layout::{Layout, add_variables_of};
 use super::logical::{
     Aggregate, Conjunction, Group, Logical, Mark, OrderKey, PathPattern, QuadPattern,
@@ -547,7 +548,7 @@ impl Planner<'_> {
             },
             rows: wanted.rows,
         };
-        let joins = join_order::choose(&patterns, self.options, goal);
+        let joins = correlation::choose(snapshot, &patterns, self.options, goal)?;
         let layout = Layout {
             patterns: &patterns,
             joins: &joins,

@@ -10,6 +10,8 @@
 //!                         |  within ranges of ids: shorter extents, a piece for each range, read one after the other
 //! ```
 
+mod sample;
+
 use super::{Layer, Snapshot, best_order};
 use crate::codec::MINI_BLOCK_ROWS;
 use crate::error::{Result, StoreError};
