@@ -434,6 +434,7 @@ impl PreparedQuery {
             answers: Arc::new(Answers::new(options.services.clone())),
             feed: None,
             part: None,
+            shelf: None,
             profile,
         })
     }

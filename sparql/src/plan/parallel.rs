@@ -75,7 +75,8 @@ impl Divider {
             | Operation::CompatibleJoin { left: input, .. }
             | Operation::SortedJoin { left: input, .. }
             | Operation::BindJoin { left: input, .. }
-            | Operation::LookupJoin { outer: input, .. } => self.divide(input),
+            | Operation::LookupJoin { outer: input, .. }
+            | Operation::LeapfrogJoin { outer: input, .. } => self.divide(input),
             _ => {}
         }
     }
@@ -124,6 +125,7 @@ fn divisible_scan(node: &mut Node) -> Option<(&mut ScanNode, f64)> {
         | Operation::Marks { input, .. }
         | Operation::Construct { input, .. }
         | Operation::LookupJoin { outer: input, .. }
+        | Operation::LeapfrogJoin { outer: input, .. }
         | Operation::BindJoin { left: input, .. }
         | Operation::CrossJoin { left: input, .. } => divisible_scan(input),
         // The right input is read again for each part, so it must not be read from its beginning.
@@ -147,6 +149,7 @@ fn skips(node: &Node) -> bool {
         | Operation::SortedJoin { left: input, .. } => skips(input),
         Operation::MergeJoin { left, right, .. } => skips(left) && skips(right),
         Operation::LookupJoin { outer, lookup, .. } => lookup.is_sorted && skips(outer),
+        Operation::LeapfrogJoin { outer, .. } => skips(outer),
         _ => false,
     }
 }
