@@ -72,19 +72,21 @@ fn options(batch_rows: usize, threads: usize, planner: PlannerOptions) -> QueryO
 
 /// Ways of running that must not change an answer.
 fn configurations(random: &mut Random, patterns: usize) -> Vec<QueryOptions> {
-    let only = |merge_joins, lookup_joins, hash_joins| PlannerOptions {
+    let only = |merge_joins, lookup_joins, hash_joins, leapfrog_joins| PlannerOptions {
         merge_joins,
         lookup_joins,
         hash_joins,
+        leapfrog_joins,
         parallel_rows: 1,
         ..PlannerOptions::default()
     };
     let mut configurations = vec![
         options(1024, 2, PlannerOptions::default()),
         options(1, 1, PlannerOptions::default()),
-        options(3, 2, only(true, false, false)),
-        options(2, 3, only(false, true, false)),
-        options(2, 2, only(false, false, true)),
+        options(3, 2, only(true, false, false, false)),
+        options(2, 3, only(false, true, false, false)),
+        options(2, 2, only(false, false, true, false)),
+        options(3, 2, only(false, false, false, true)),
     ];
     for _ in 0..3 {
         let mut order: Vec<usize> = (0..patterns).collect();
