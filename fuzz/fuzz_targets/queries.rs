@@ -104,6 +104,7 @@ fuzz_target!(|query: &str| {
         memory: Some(64 << 10),
         planner: PlannerOptions {
             merge_joins: false,
+            leapfrog_joins: false,
             index_counts: false,
             union_distribution: false,
             parallel_rows: 1,

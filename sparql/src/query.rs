@@ -436,6 +436,7 @@ impl PreparedQuery {
             feed: None,
             part: None,
             shared: None,
+            shelf: None,
             profile,
         })
     }

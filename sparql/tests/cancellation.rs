@@ -18,7 +18,7 @@ const BEFORE: Duration = Duration::from_millis(20);
 const TRIES: usize = 6;
 
 /// Queries that take far longer than a test may, each heavy in another operator.
-const QUERIES: [(&str, &str); 20] = [
+const QUERIES: [(&str, &str); 21] = [
     (
         "cross product",
         "SELECT (COUNT(*) AS ?c) { ?a <e:p> ?b . ?c <e:p> ?d . ?e <e:p> ?f }",
@@ -100,6 +100,10 @@ const QUERIES: [(&str, &str); 20] = [
         "SELECT ?a (COUNT(DISTINCT ?d) AS ?n) (SUM(?z) AS ?s) { ?a <e:p> ?b . ?c <e:p> ?d BIND(STRLEN(STR(?c)) AS ?z) } GROUP BY ?a",
     ),
     (
+        "a cycle through a dense graph",
+        "SELECT (COUNT(*) AS ?n) { ?a <e:d> ?b . ?b <e:d> ?c . ?c <e:d> ?d . ?d <e:d> ?e . ?e <e:d> ?a }",
+    ),
+    (
         "union",
         "SELECT (COUNT(*) AS ?n) { { ?a <e:p> ?b . ?c <e:p> ?d } UNION { ?c <e:p> ?b . ?a <e:p> ?d . ?f <e:p> ?g } }",
     ),
@@ -110,6 +114,7 @@ fn data() -> Store {
     for number in 0..20_000_u64 {
         let other = number.wrapping_mul(0x9e37_79b9) % 20_000;
         writeln!(text, "<e:{number}> <e:p> <e:{other}> .").unwrap();
+        writeln!(text, "<e:{}> <e:d> <e:{}> .", number % 141, number / 141).unwrap();
     }
     store(&text)
 }

@@ -72,10 +72,11 @@ fn options(batch_rows: usize, threads: usize, planner: PlannerOptions) -> QueryO
 
 /// Ways of running that must not change an answer.
 fn configurations(random: &mut Random, patterns: usize) -> Vec<QueryOptions> {
-    let only = |merge_joins, lookup_joins, hash_joins| PlannerOptions {
+    let only = |merge_joins, lookup_joins, hash_joins, leapfrog_joins| PlannerOptions {
         merge_joins,
         lookup_joins,
         hash_joins,
+        leapfrog_joins,
         parallel_rows: 1,
         thorough: true,
         ..PlannerOptions::default()
@@ -83,10 +84,11 @@ fn configurations(random: &mut Random, patterns: usize) -> Vec<QueryOptions> {
     let mut configurations = vec![
         options(1024, 2, PlannerOptions::default()),
         options(1, 1, PlannerOptions::default()),
-        options(3, 2, only(true, false, false)),
-        options(2, 3, only(false, true, false)),
-        options(2, 2, only(false, false, true)),
-        options(3, 1, only(true, true, true)),
+        options(3, 2, only(true, false, false, false)),
+        options(2, 3, only(false, true, false, false)),
+        options(2, 2, only(false, false, true, false)),
+        options(3, 2, only(false, false, false, true)),
+        options(3, 1, only(true, true, true, true)),
     ];
     for _ in 0..3 {
         let mut order: Vec<usize> = (0..patterns).collect();

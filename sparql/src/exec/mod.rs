@@ -24,6 +24,7 @@ pub mod group;
 pub mod hash;
 pub mod hash_join;
 pub mod key_counts;
+pub mod leapfrog_join;
 pub mod lookup_join;
 pub mod memory;
 pub mod merge_join;

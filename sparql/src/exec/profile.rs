@@ -49,13 +49,13 @@ impl Profile {
                 rows_read: AtomicU64::new(0),
             })
         };
-        Arc::clone(entries.entry(address(node)).or_insert_with(new))
+        Arc::clone(entries.entry(node.address()).or_insert_with(new))
     }
 
     /// What a node did; `None` if it had no operator of its own, or was never run.
     pub fn actual(&self, node: &Node) -> Option<Actual> {
         let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        let entry = entries.get(&address(node))?;
+        let entry = entries.get(&node.address())?;
         // Whoever counted is done.
         let number = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         Some(Actual {
@@ -69,10 +69,6 @@ impl Profile {
             spilled_bytes: entry.control.scratch().written_bytes(),
         })
     }
-}
-
-fn address(node: &Node) -> usize {
-    std::ptr::from_ref(node).addr()
 }
 
 /// Measures an operator.

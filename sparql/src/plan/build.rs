@@ -1,7 +1,7 @@
 //! Makes operators of the nodes of a plan.
 
 use super::PlannerOptions;
-use super::logical::{Mark, VariableId};
+use super::logical::{Mark, QuadPattern, VariableId};
 use super::physical::{Compatibility, Node, Operation, ScanNode};
 use super::seed::Seed;
 use super::shared::SharedSides;
@@ -23,9 +23,13 @@ use crate::exec::group::GroupBy;
 use crate::exec::group::divided::Grouping;
 use crate::exec::hash_join::HashJoin;
 use crate::exec::key_counts::KeyCounts;
+use crate::exec::leapfrog_join::LeapfrogJoin;
+use crate::exec::leapfrog_join::lists::{ListSource, Lists};
+use crate::exec::leapfrog_join::shelf::Shelf;
 use crate::exec::lookup_join::LookupJoin;
 use crate::exec::merge_join::MergeJoin;
 use crate::exec::operator::{Constant, Input, Operator};
+use crate::exec::pairs::Source;
 use crate::exec::path::PathJoin;
 use crate::exec::profile::{Measured, Profile};
 use crate::exec::project::Project;
@@ -59,6 +63,8 @@ pub struct Execution {
     pub part: Option<Arc<Mutex<Option<Scan>>>>,
     /// The rows that joins below a [`Gather`] share.
     pub shared: Option<Arc<SharedSides>>,
+    /// The lists of leapfrog joins, where operators are made again and again.
+    pub shelf: Option<Arc<Shelf>>,
     /// What measures the nodes, if that was asked for.
     pub profile: Option<Arc<Profile>>,
 }
@@ -101,6 +107,30 @@ impl Node {
             computations,
             Arc::clone(&execution.control),
         )))
+    }
+
+    /// Makes the operator of a leapfrog join.
+    fn leapfrog_join(
+        &self,
+        outer: Input,
+        lists: &[(ListSource, Arc<QuadPattern>)],
+        outputs: Vec<Source>,
+        execution: &Execution,
+    ) -> LeapfrogJoin {
+        let (snapshot, control) = (execution.terms.snapshot(), &execution.control);
+        let node = self.address();
+        let left = execution.shelf.as_ref().and_then(|shelf| shelf.take(node));
+        let lists = left.unwrap_or_else(|| {
+            let sources = lists.iter().map(|(source, _)| source.clone());
+            sources
+                .map(|source| Lists::new(source, snapshot, control))
+                .collect()
+        });
+        let join = LeapfrogJoin::new(outer, lists, outputs, Arc::clone(control));
+        match &execution.shelf {
+            Some(shelf) => join.leaving_lists(shelf, node),
+            None => join,
+        }
     }
 
     /// Makes the operator of this node, with those below it.
@@ -341,6 +371,15 @@ impl Node {
                     control(),
                 ))
             }),
+            Operation::LeapfrogJoin {
+                outer,
+                lists,
+                outputs,
+                ..
+            } => boxed(|| {
+                let outer = outer.input(execution)?;
+                Ok(self.leapfrog_join(outer, lists, outputs.clone(), execution))
+            }),
             Operation::HashJoin {
                 left,
                 right,
@@ -493,6 +532,11 @@ impl Node {
         Ok(Input::new(self.operator(execution)?, self.variables.len()))
     }
 
+    /// Where it lies: a number that no other node of the plan has while the query runs.
+    pub fn address(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
+
     /// A batch for the rows of this node.
     pub fn batch(&self) -> Batch {
         Batch::new(self.variables.len())
@@ -507,7 +551,11 @@ fn boxed<O: Operator + 'static>(make: impl FnOnce() -> Result<O>) -> Result<Box<
 
 /// Makes the right input of a [`BindJoin`] for each batch of the left one.
 fn fed_by_batches(right: &Arc<Node>, execution: &Execution) -> Factory {
-    let (right, above) = (Arc::clone(right), execution.clone());
+    let right = Arc::clone(right);
+    let above = Execution {
+        shelf: Some(Arc::default()),
+        ..execution.clone()
+    };
     Box::new(move |batch| {
         right.input(&Execution {
             feed: Some(Arc::new(batch)),
@@ -541,6 +589,7 @@ fn gathered(
     };
     let execution = Execution {
         shared: Some(Arc::new(shared)),
+        shelf: Some(Arc::default()),
         ..execution.clone()
     };
     let snapshot = execution.terms.snapshot();

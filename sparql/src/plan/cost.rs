@@ -20,6 +20,14 @@ pub const STEP: f64 = 40.0;
 pub const FILE: f64 = 20.0;
 /// To look a row up there.
 pub const PROBE: f64 = 10.0;
+/// To make a list of terms for a key.
+pub const LIST: f64 = 20.0;
+/// To begin the intersection of a row's lists.
+pub const INTERSECT: f64 = 15.0;
+/// To walk over a term of a list.
+pub const WALK: f64 = 1.5;
+/// To leap to a term in a list.
+pub const LEAP: f64 = 12.0;
 /// To give a row.
 pub const GIVE: f64 = 4.0;
 /// To remember a row for DISTINCT.

@@ -93,6 +93,26 @@ impl Explainer<'_> {
                 let _ = write!(title, " {}", self.pattern(pattern));
                 (title, vec![&**outer])
             }
+            Operation::LeapfrogJoin {
+                outer,
+                variable,
+                lists,
+                ..
+            } => {
+                let mut title = format!("LeapfrogJoin for {}", self.names(&[*variable]));
+                for (index, (list, pattern)) in lists.iter().enumerate() {
+                    let _ = write!(
+                        title,
+                        "{} {} on {}{} {}",
+                        if index == 0 { " in" } else { "," },
+                        list.order.name(),
+                        self.columns(outer, &list.keys),
+                        if list.is_sorted { " (sorted)" } else { "" },
+                        self.pattern(pattern)
+                    );
+                }
+                (title, vec![&**outer])
+            }
             Operation::Feed => ("Feed".to_owned(), vec![]),
             Operation::Rows { .. } => (format!("Values {}", self.names(&node.variables)), vec![]),
             Operation::Attach { input, ids } => (

@@ -4,13 +4,17 @@
 //! joined so far; beyond that, and where the result is had sooner than considered, the next pattern is always the one
 //! that gives the fewest rows. For each set the
 //! cheapest ways are kept that differ in how their rows are sorted, since a dearer way may be sorted for a
-//! merge join that a cheaper one is not. Every step adds one pattern:
+//! merge join that a cheaper one is not. A step adds one pattern:
 //! * by a **merge join** where the rows so far and the pattern can be sorted by the same variables,
 //! * by **index lookups** for each row so far,
 //! * by a **hash join** that keeps the pattern's rows, where these are few (they are counted exactly),
-//! * as a cross product, only if nothing else connects the pattern.
+//! * as a cross product, only if nothing else connects the pattern,
+//!
+//! or, where patterns make a cycle, all that bind the same variable next, by a **leapfrog join**.
 //!
 //! Costs are in nanoseconds, roughly.
+
+mod leapfrog;
 
 use super::PlannerOptions;
 use super::cardinality::{CountedPattern, POSITIONS};
@@ -43,6 +47,8 @@ struct PreparedScan {
     sort: Sort,
     /// The same, as far as anything can come of it.
     worth: Sort,
+    /// Whether these are all columns after the bound ones.
+    is_whole: bool,
 }
 
 /// The variable in a place of a pattern.
@@ -242,6 +248,7 @@ impl<'a> Chooser<'a> {
                         }
                         Some(PreparedScan {
                             order: *order,
+                            is_whole: sort.count() == order.columns().len() - bound,
                             sort,
                             worth,
                         })
@@ -361,6 +368,7 @@ impl<'a> Chooser<'a> {
     /// Considers all orders of a component's patterns.
     fn dynamic(&mut self, component: &[usize]) -> WayNumber {
         let count = component.len();
+        let shared = self.shared_variables(component);
         let mut states = vec![State::default(); 1 << count];
         for (bit, pattern) in component.iter().enumerate() {
             states[1 << bit] = self.start(*pattern);
@@ -371,6 +379,14 @@ impl<'a> Chooser<'a> {
             }
             // The estimate of a set must not depend on the order in which it is joined.
             let mut state = self.estimate(component, set, &states);
+            for (variable, members) in &shared {
+                let (group, rest) = (set & members, set & !members);
+                if group.count_ones() > 1 && rest != 0 {
+                    let bits = (0..count).filter(|bit| group >> bit & 1 == 1);
+                    let patterns: Vec<usize> = bits.map(|bit| component[bit]).collect();
+                    self.leapfrogs(&states[rest], &patterns, *variable, &mut state);
+                }
+            }
             for (bit, pattern) in component.iter().enumerate() {
                 let rest = set & !(1 << bit);
                 if rest != set {
@@ -400,27 +416,16 @@ impl<'a> Chooser<'a> {
     /// Always adds the connected pattern that leaves the fewest rows.
     fn greedy(&mut self, component: &[usize]) -> WayNumber {
         let mut remaining = component.to_vec();
-        let fewest = |rows: &mut dyn Iterator<Item = (f64, usize)>| {
-            rows.min_by(|a, b| a.0.total_cmp(&b.0))
-                .map(|(_, index)| index)
-        };
-        let mut all = remaining
+        let all = remaining
             .iter()
             .enumerate()
             .map(|(index, pattern)| (self.patterns[*pattern].expected, index));
-        let first = fewest(&mut all).expect("a component has a pattern");
-        drop(all);
+        let (_, first) = all
+            .min_by(|a, b| a.0.total_cmp(&b.0))
+            .expect("a component has a pattern");
         let mut state = self.start(remaining.swap_remove(first));
         while !remaining.is_empty() {
-            let mut connected = remaining
-                .iter()
-                .enumerate()
-                .filter(|(_, pattern)| self.is_connected(&state, **pattern))
-                .map(|(index, pattern)| (self.joined_rows(&state, *pattern), index));
-            let next = fewest(&mut connected).expect("a component is connected");
-            drop(connected);
-            let pattern = remaining.swap_remove(next);
-            state = self.next(&state, pattern);
+            state = self.add_next(&state, &mut remaining);
         }
         self.cheapest(&state)
     }
@@ -452,19 +457,31 @@ impl<'a> Chooser<'a> {
         };
         let mut remaining: Vec<usize> = (0..self.patterns.len()).collect();
         while !remaining.is_empty() {
-            let next = remaining
-                .iter()
-                .enumerate()
-                .map(|(index, pattern)| {
-                    let is_apart = !self.is_connected(&state, *pattern);
-                    (is_apart, self.joined_rows(&state, *pattern), index)
-                })
-                .min_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)))
-                .map_or(0, |(_, _, index)| index);
-            let pattern = remaining.swap_remove(next);
-            state = self.next(&state, pattern);
+            state = self.add_next(&state, &mut remaining);
         }
         self.cheapest(&state)
+    }
+
+    /// Joins the rows so far with the connected pattern that leaves the fewest rows, or with those that bind a variable at once if
+    /// they leave fewer, and takes what was joined from the remaining ones.
+    fn add_next(&mut self, state: &State, remaining: &mut Vec<usize>) -> State {
+        let (_, rows, next) = remaining
+            .iter()
+            .enumerate()
+            .map(|(index, pattern)| {
+                let is_apart = !self.is_connected(state, *pattern);
+                (is_apart, self.joined_rows(state, *pattern), index)
+            })
+            .min_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)))
+            .expect("a pattern remains");
+        if let Some(group) = self.best_group(state, remaining)
+            && group.rows() < rows
+        {
+            remaining.retain(|pattern| !group.patterns.contains(pattern));
+            return self.next_by_leaps(state, &group);
+        }
+        let pattern = remaining.swap_remove(next);
+        self.next(state, pattern)
     }
 
     /// The rows so far joined with one pattern more, by whatever way is best.

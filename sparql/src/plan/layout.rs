@@ -7,7 +7,8 @@ use super::cardinality::CountedPattern;
 use super::join_order::{self, slot};
 use super::logical::VariableId;
 use super::physical::{Node, Operation, ScanNode, filtered};
-use super::way::{JoinPlan, Step, WayNumber};
+use super::way::{JoinPlan, ListStep, Step, WayNumber};
+use crate::exec::leapfrog_join::lists::ListSource;
 use crate::exec::lookup_join::Lookup;
 use crate::exec::merge_join::JoinColumns;
 use crate::exec::pairs::{Side, Source};
@@ -162,6 +163,15 @@ impl Layout<'_> {
                 needed,
                 conditions,
             ),
+            Step::Leapfrog {
+                outer,
+                variable,
+                lists,
+            } => {
+                let lists: Vec<ListStep> = lists.iter().map_while(|list| *list).collect();
+                let variable = self.joins.variable(*variable);
+                self.leapfrog(way, *outer, variable, &lists, needed, conditions)
+            }
         }
     }
 
@@ -331,6 +341,64 @@ impl Layout<'_> {
         filtered(node, conditions)
     }
 
+    fn leapfrog(
+        &self,
+        way: WayNumber,
+        outer: WayNumber,
+        variable: VariableId,
+        lists: &[ListStep],
+        needed: Vec<VariableId>,
+        conditions: Vec<Arc<Expr>>,
+    ) -> Node {
+        let outer_bound = self.bound(outer);
+        let (mut outer_conditions, mut conditions) = split_conditions(conditions, &outer_bound);
+        if self.joins.ways[way].rows < self.joins.ways[outer].rows {
+            postpone(&mut outer_conditions, &mut conditions);
+        }
+        let mut given = needed;
+        add_variables_of(&mut given, &conditions);
+        let keys: Vec<Vec<VariableId>> = lists
+            .iter()
+            .map(|list| {
+                let pattern = &self.patterns[usize::from(list.pattern)];
+                let mut columns = ScanColumns::new(pattern, list.order).sorted_by();
+                columns.pop();
+                columns
+            })
+            .collect();
+        let mut below = given.clone();
+        below.retain(|needed| *needed != variable);
+        add_all(&mut below, keys.iter().flatten().copied());
+        let outer = self.node(outer, below, outer_conditions);
+        let lists = lists
+            .iter()
+            .zip(&keys)
+            .map(|(list, keys)| {
+                let pattern = &self.patterns[usize::from(list.pattern)];
+                let source = ListSource {
+                    pattern: pattern.pattern,
+                    order: list.order,
+                    keys: columns_of(&outer, keys),
+                    is_sorted: list.is_sorted,
+                };
+                (source, Arc::clone(&pattern.source))
+            })
+            .collect();
+        let outputs = sources(&outer, &[variable], &given);
+        let node = Node {
+            variables: given,
+            sorted_by: outer.sorted_by.clone(),
+            rows: self.joins.ways[way].rows,
+            operation: Operation::LeapfrogJoin {
+                outer: Box::new(outer),
+                variable,
+                lists,
+                outputs,
+            },
+        };
+        filtered(node, conditions)
+    }
+
     /// The variables that a way binds.
     fn bound(&self, way: WayNumber) -> Vec<VariableId> {
         let mut bound = Vec::new();
@@ -359,6 +427,12 @@ impl Layout<'_> {
                 } => {
                     add_pattern(&mut bound, *pattern);
                     waiting.push(*input);
+                }
+                Step::Leapfrog { outer, lists, .. } => {
+                    for list in lists.iter().map_while(|list| *list) {
+                        add_pattern(&mut bound, usize::from(list.pattern));
+                    }
+                    waiting.push(*outer);
                 }
                 Step::Cross { left, right } => waiting.extend([*right, *left]),
             }

@@ -50,6 +50,8 @@ pub struct PlannerOptions {
     pub lookup_joins: bool,
     /// Hash joins with small inputs.
     pub hash_joins: bool,
+    /// Leapfrog joins, which bind a variable from several patterns at once.
+    pub leapfrog_joins: bool,
     /// A scan with at least so many rows is divided among threads.
     pub parallel_rows: usize,
     /// Counts and distinct terms from the index, without the rows.
@@ -70,6 +72,7 @@ impl Default for PlannerOptions {
             merge_joins: true,
             lookup_joins: true,
             hash_joins: true,
+            leapfrog_joins: true,
             parallel_rows: PARALLEL_ROWS,
             index_counts: true,
             union_distribution: true,

@@ -82,7 +82,8 @@ impl Divider {
             | Operation::CrossJoin { left: input, .. }
             | Operation::BindJoin { left: input, .. }
             | Operation::SortedJoin { left: input, .. }
-            | Operation::LookupJoin { outer: input, .. } => self.divide(input),
+            | Operation::LookupJoin { outer: input, .. }
+            | Operation::LeapfrogJoin { outer: input, .. } => self.divide(input),
             Operation::HashJoin { left, right, .. }
             | Operation::CompatibleJoin { left, right, .. } => {
                 self.divide(left);
@@ -194,6 +195,7 @@ impl Node {
             | Operation::Construct { input, .. }
             | Operation::TripleTerms { input, .. }
             | Operation::LookupJoin { outer: input, .. }
+            | Operation::LeapfrogJoin { outer: input, .. }
             | Operation::HashJoin { left: input, .. }
             | Operation::CompatibleJoin { left: input, .. }
             | Operation::BindJoin { left: input, .. }
@@ -220,6 +222,7 @@ impl Node {
             | Operation::Construct { input, .. }
             | Operation::TripleTerms { input, .. }
             | Operation::LookupJoin { outer: input, .. }
+            | Operation::LeapfrogJoin { outer: input, .. }
             | Operation::HashJoin { left: input, .. }
             | Operation::CompatibleJoin { left: input, .. }
             | Operation::BindJoin { left: input, .. }
@@ -246,6 +249,7 @@ fn skips(node: &Node) -> bool {
         | Operation::SortedJoin { left: input, .. } => skips(input),
         Operation::MergeJoin { left, right, .. } => skips(left) && skips(right),
         Operation::LookupJoin { outer, lookup, .. } => lookup.is_sorted && skips(outer),
+        Operation::LeapfrogJoin { outer, .. } => skips(outer),
         _ => false,
     }
 }

@@ -20,6 +20,7 @@ use crate::error::Result;
 use crate::exec::compatible_join::{JoinKind, MergedSource};
 use crate::exec::construct::Instances;
 use crate::exec::key_counts::{Counted, KeyedPattern};
+use crate::exec::leapfrog_join::lists::ListSource;
 use crate::exec::lookup_join::Lookup;
 use crate::exec::merge_join::JoinColumns;
 use crate::exec::pairs::Source;
@@ -230,6 +231,17 @@ pub enum Operation {
         /// The same, as the query has it.
         pattern: Arc<QuadPattern>,
         /// Where columns come from.
+        outputs: Vec<Source>,
+    },
+    /// Binds a variable to the terms that several patterns agree on.
+    LeapfrogJoin {
+        /// The rows.
+        outer: Box<Node>,
+        /// The variable.
+        variable: VariableId,
+        /// The patterns' terms by the keys that rows have, and the patterns as the query has them.
+        lists: Vec<(ListSource, Arc<QuadPattern>)>,
+        /// Where columns come from; the right side has one, the variable.
         outputs: Vec<Source>,
     },
     /// Keeps one input in memory.

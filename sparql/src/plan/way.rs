@@ -6,6 +6,9 @@ use quadrille_store::Order;
 /// Ways that are kept for a set of patterns.
 const WAYS_MAX: usize = 4;
 
+/// Patterns that bind one variable at once, at most.
+pub const LISTS_MAX: usize = 8;
+
 /// A way of getting the rows of some patterns; an index into [`JoinPlan::ways`].
 pub type WayNumber = usize;
 
@@ -79,6 +82,15 @@ pub enum Step {
         /// Nanoseconds until it is kept.
         kept_cost: f64,
     },
+    /// Binds a variable to the terms that several patterns agree on.
+    Leapfrog {
+        /// The rows so far.
+        outer: WayNumber,
+        /// The variable, by its local number.
+        variable: u16,
+        /// The patterns; those that are there come first.
+        lists: [Option<ListStep>; LISTS_MAX],
+    },
     /// Pairs all rows.
     Cross {
         /// One input.
@@ -86,6 +98,17 @@ pub enum Step {
         /// The other.
         right: WayNumber,
     },
+}
+
+/// A pattern whose terms, by the keys that rows have, are intersected with those of others.
+#[derive(Clone, Copy, Debug)]
+pub struct ListStep {
+    /// Which.
+    pub pattern: u16,
+    /// The order that has the keys behind the bound columns, and the variable as its last column.
+    pub order: Order,
+    /// Whether the rows so far are sorted by the keys.
+    pub is_sorted: bool,
 }
 
 impl JoinPlan {
@@ -105,9 +128,9 @@ impl JoinPlan {
         while let Some(way) = waiting.pop() {
             match self.ways[way].step {
                 Step::Feed | Step::Scan { .. } => {}
-                Step::Merge { left: input, .. } | Step::Lookup { outer: input, .. } => {
-                    waiting.push(input);
-                }
+                Step::Merge { left: input, .. }
+                | Step::Lookup { outer: input, .. }
+                | Step::Leapfrog { outer: input, .. } => waiting.push(input),
                 Step::Hash {
                     outer, kept_cost, ..
                 } => {
@@ -125,6 +148,11 @@ impl JoinPlan {
         let way = &self.ways[self.root];
         let kept_cost = self.kept_cost();
         kept_cost + (way.cost - kept_cost) * (rows / way.rows.max(1.0)).min(1.0)
+    }
+
+    /// A variable by its local number.
+    pub fn variable(&self, local: u16) -> VariableId {
+        self.variables[usize::from(local)]
     }
 
     /// The variables that a way's rows are sorted by.
