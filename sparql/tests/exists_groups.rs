@@ -155,7 +155,7 @@ fn groups_in_exists_are_not_planned_for_each_row() {
         ),
         (
             "EXISTS { SELECT ?x { ?x <e:q> ?z } GROUP BY ?x HAVING(COUNT(*) > 1) }",
-            "SemiHashJoin",
+            "SemiMergeJoin",
         ),
         ("EXISTS { ?x <e:p>* ?z . ?z <e:r> <e:x> }", "Semi"),
     ] {
