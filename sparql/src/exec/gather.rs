@@ -25,12 +25,12 @@ use super::batch::Batch;
 use super::control::Control;
 use super::memory::Reservation;
 use super::operator::Operator;
+use super::threads::{Started, start};
 use crate::error::{QueryError, Result};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
 
 /// Messages of a part that may wait to be read.
 const MESSAGES_MAX: usize = 64;
@@ -162,7 +162,7 @@ impl<M> Shared<M> {
 /// Messages as threads compute them, in the sequence of the parts. Dropping it stops the threads at their next batch.
 pub struct Gathered<M> {
     parts: VecDeque<Receiver<Sent<M>>>,
-    threads: Vec<JoinHandle<()>>,
+    threads: Vec<Started>,
     shared: Arc<Shared<M>>,
 }
 
@@ -241,11 +241,7 @@ impl Pipeline {
                     }
                 }
             };
-            let thread = std::thread::Builder::new()
-                .name("quadrille-query".to_owned())
-                .spawn(work)
-                .map_err(QueryError::Thread)?;
-            gathered.threads.push(thread);
+            gathered.threads.push(start(work)?);
         }
         Ok(gathered)
     }

@@ -125,7 +125,14 @@ impl GroupBy {
 
     /// Groups the rows, on several threads if they are computed so.
     fn begin(&mut self) -> Result<()> {
+        // To tell values apart within groups takes longer in two phases, unless rows are many.
+        let tells_apart = || {
+            self.aggregates
+                .iter()
+                .any(|prepared| prepared.distinct.is_some())
+        };
         if self.grouping.can_be_divided()
+            && (self.is_large || self.grouping.keys.is_empty() || !tells_apart())
             && let Some(pipeline) = self.input.take_pipeline()?
         {
             let grouped = self.grouping.group(pipeline)?;
@@ -258,29 +265,41 @@ impl GroupBy {
     fn find_groups(&mut self, groups: &mut Vec<usize>) -> Result<()> {
         groups.clear();
         let mut selection = Vec::new();
-        let mut key = Vec::with_capacity(self.grouping.keys.len());
+        let (mut key, mut known_key) = (Vec::new(), Vec::new());
+        // The group of `known_key`: rows are often sorted, and without a key all are alike.
+        let mut known = None;
         for row in 0..self.input.batch.rows() {
             self.grouping.key(&self.input.batch, row, &mut key);
-            if let Some(partitions) = &mut self.partitions {
-                match self.groups.find(&key) {
-                    Some(group) => {
-                        groups.push(group);
-                        selection.push(row as u32);
-                    }
-                    None => partitions.add(&self.input.batch, row)?,
+            if known.is_none() || key != known_key {
+                known = self.group_of(&key);
+                std::mem::swap(&mut key, &mut known_key);
+            }
+            match (known, &mut self.partitions) {
+                (Some(group), None) => groups.push(group),
+                (Some(group), Some(_)) => {
+                    groups.push(group);
+                    selection.push(row as u32);
                 }
-                continue;
+                (None, Some(partitions)) => partitions.add(&self.input.batch, row)?,
+                (None, None) => unreachable!("a group is made as long as there are no partitions"),
             }
-            let (group, is_new) = self.groups.insert(&key);
-            if is_new {
-                self.aggregated.extend(self.grouping.nothing());
-            }
-            groups.push(group);
         }
         if self.partitions.is_some() {
             self.input.batch.select(&selection);
         }
         Ok(())
+    }
+
+    /// The group of a key, which is new if no further ones go into partitions.
+    fn group_of(&mut self, key: &[TermId]) -> Option<usize> {
+        if self.partitions.is_some() {
+            return self.groups.find(key);
+        }
+        let (group, is_new) = self.groups.insert(key);
+        if is_new {
+            self.aggregated.extend(self.grouping.nothing());
+        }
+        Some(group)
     }
 
     /// Adds the rows of a batch to their groups.

@@ -44,5 +44,6 @@ pub mod sort;
 pub mod sorted_join;
 pub mod spill;
 pub mod terms;
+pub mod threads;
 pub mod triple_terms;
 pub mod union;

@@ -24,6 +24,10 @@ const PARTS_MAX: usize = 1024;
 /// factor: an expectation may be wrong.
 const JOINED_ROWS_FACTOR: f64 = 8.0;
 
+/// Rows are grouped by several threads if they are more than are worth threads in a scan by this factor: two phases cost more than
+/// one.
+const GROUPED_ROWS_FACTOR: f64 = 8.0;
+
 /// Divides a plan among threads where a scan has at least so many rows.
 pub fn divide(node: &mut Node, threads: usize, rows_min: usize) {
     if threads > 1 {
@@ -92,7 +96,7 @@ impl Divider {
             Operation::GroupBy {
                 input, is_divided, ..
             } => {
-                *is_divided = input.rows >= self.rows_min;
+                *is_divided = input.rows >= self.rows_min * GROUPED_ROWS_FACTOR;
                 self.divide(input);
             }
             Operation::Union { inputs } => {
