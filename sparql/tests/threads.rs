@@ -6,7 +6,7 @@
 
 mod common;
 
-use common::{Random, add, dataset, oracle_rows, rows, try_rows};
+use common::{Random, add, dataset, oracle_rows, rows, store, try_rows};
 use quadrille_sparql::{PlannerOptions, Query, QueryOptions, ResultFormat};
 use quadrille_store::{Snapshot, Store};
 use std::fmt::Write;
@@ -247,5 +247,33 @@ fn sorted_rows_are_written_by_threads_in_their_sequence() {
                 assert!(together == alone, "{query}, {threads} threads");
             }
         }
+    }
+}
+
+#[test]
+fn columns_are_added_to_the_rows_of_threads() {
+    let mut text = String::new();
+    for number in 0..50 {
+        writeln!(text, "<e:n{number}> <e:p> <e:n{}> .", number / 2).unwrap();
+        writeln!(text, "<e:n{number}> <e:q> \"{number}\" .").unwrap();
+    }
+    let store = store(&text);
+    let snapshot = store.snapshot();
+    // What is above a UNION of divided branches adds a column to their rows.
+    for query in [
+        "SELECT * { { ?x <e:p> ?y } UNION { ?x <e:q> ?y } BIND(STR(?y) AS ?z) }",
+        "SELECT * { { ?x <e:p> ?y } UNION { ?x <e:q> ?y } FILTER(EXISTS { ?y <e:p> ?z } || STRLEN(STR(?y)) = 1) }",
+    ] {
+        let options = |threads| QueryOptions {
+            threads,
+            planner: PlannerOptions {
+                parallel_rows: 1,
+                ..PlannerOptions::default()
+            },
+            ..QueryOptions::default()
+        };
+        let expected = rows(&snapshot, query, &options(1));
+        assert!(!expected.is_empty());
+        assert_eq!(rows(&snapshot, query, &options(3)), expected, "{query}");
     }
 }

@@ -59,6 +59,17 @@ impl Batch {
         self.clear();
     }
 
+    /// Replaces the rows by those of another batch, whose columns are the first ones of this: who reads rows to add columns has
+    /// room for these. The other one is left without rows.
+    pub fn take_rows(&mut self, other: &mut Self) {
+        self.clear();
+        for column in 0..other.width() {
+            self.swap_column(column, other, column);
+        }
+        self.set_rows(other.rows());
+        other.clear();
+    }
+
     /// A column to append to; [`Batch::set_rows`] must follow.
     #[inline]
     pub fn column_mut(&mut self, index: usize) -> &mut Vec<TermId> {

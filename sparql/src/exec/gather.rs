@@ -398,8 +398,8 @@ impl Gather {
 impl Operator for Gather {
     fn next(&mut self, output: &mut Batch) -> Result<usize> {
         loop {
-            if let Some(batch) = self.batches.next() {
-                *output = batch;
+            if let Some(mut batch) = self.batches.next() {
+                output.take_rows(&mut batch);
                 return Ok(output.rows());
             }
             // An error ends the operator.

@@ -19,6 +19,9 @@ use crate::exec::compatible_join::JoinKind;
 use crate::expr::Expr;
 use std::sync::Arc;
 
+/// An OPTIONAL within an OPTIONAL is looked up for rows if it is expected to have so many times more.
+const OPTIONAL_FACTOR: f64 = 8.0;
+
 /// What is joined.
 enum Member<'a> {
     Planned(Input),
@@ -146,18 +149,12 @@ impl Planner<'_> {
         needed: &[VariableId],
         also: &[VariableId],
     ) -> Result<Option<Bound>> {
-        let inputs: Vec<&Group> = match &right.group.logical {
-            Logical::Path(_) | Logical::TripleTerm(_) => vec![right.group],
-            Logical::Join { inputs } => inputs.iter().collect(),
-            _ => return Ok(None),
+        let rows_max = match &right.group.logical {
+            // It takes more steps for each batch.
+            Logical::LeftJoin { .. } => kept_rows / OPTIONAL_FACTOR,
+            _ => kept_rows,
         };
-        let can_be_bound = |group: &&Group| {
-            matches!(
-                group.logical,
-                Logical::Conjunction(_) | Logical::Path(_) | Logical::TripleTerm(_)
-            )
-        };
-        if !inputs.iter().all(can_be_bound) || left.rows > kept_rows {
+        if !can_be_bound(right.group, &left.variables) || left.rows > rows_max {
             return Ok(None);
         }
         let mut used = Vec::new();
@@ -206,7 +203,7 @@ impl Planner<'_> {
         given.push(number);
         let mut below = given.clone();
         add_all(&mut below, used);
-        let joined = self.join_inputs(&inputs, Some(start), &below)?;
+        let joined = self.bound_group(right.group, start, &below)?;
         let rows = joined.node.rows * batches;
         bound.rows = match right.kind {
             JoinKind::Inner => rows,
@@ -215,6 +212,35 @@ impl Planner<'_> {
         };
         bound.node = project(filtered(joined.node, right.conditions.to_vec()), &given);
         Ok(Some(bound))
+    }
+
+    /// Rows joined with a group that [can be bound](can_be_bound).
+    fn bound_group(&self, group: &Group, start: Input, needed: &[VariableId]) -> Result<Input> {
+        match &group.logical {
+            Logical::Join { inputs } => {
+                let inputs: Vec<&Group> = inputs.iter().collect();
+                self.join_inputs(&inputs, Some(start), needed)
+            }
+            Logical::LeftJoin {
+                left,
+                right,
+                conditions,
+                ..
+            } => {
+                let mut below = needed.to_vec();
+                add_all(&mut below, start.scope.iter().copied());
+                add_all(&mut below, left.shared(right));
+                add_variables_of(&mut below, conditions);
+                let left = self.bound_group(left, start, &below)?;
+                let optional = Joined {
+                    kind: JoinKind::Left,
+                    conditions,
+                    ..Joined::inner(right)
+                };
+                self.joined(left, &optional, &below)
+            }
+            _ => self.join_inputs(&[group], Some(start), needed),
+        }
     }
 
     fn members(
@@ -311,6 +337,29 @@ impl Planner<'_> {
             certain,
         }
     }
+}
+
+/// Whether a group has the same solutions joined with rows that bind some variables as it has joined with them member by member,
+/// beginning at the rows. An OPTIONAL has, if what comes before it certainly binds all that the rows do: then
+/// it makes no difference to what is added that they are there already.
+fn can_be_bound(group: &Group, variables: &[VariableId]) -> bool {
+    match &group.logical {
+        Logical::Join { inputs } => inputs.iter().all(|input| is_member(&input.logical)),
+        Logical::LeftJoin { left, marks, .. } => {
+            let is_certain = |variable: &VariableId| {
+                !group.scope.contains(variable) || left.certain.contains(variable)
+            };
+            marks.is_empty() && variables.iter().all(is_certain) && can_be_bound(left, variables)
+        }
+        logical => is_member(logical),
+    }
+}
+
+fn is_member(logical: &Logical) -> bool {
+    matches!(
+        logical,
+        Logical::Conjunction(_) | Logical::Path(_) | Logical::TripleTerm(_)
+    )
 }
 
 /// A node as an input that binds some variables in every row.

@@ -475,8 +475,8 @@ impl Batches {
 
 impl Operator for Batches {
     fn next(&mut self, output: &mut Batch) -> Result<usize> {
-        if let Some(batch) = self.read.pop_front() {
-            *output = batch;
+        if let Some(mut batch) = self.read.pop_front() {
+            output.take_rows(&mut batch);
             return Ok(output.rows());
         }
         self.operator.next(output)
