@@ -14,12 +14,16 @@ use oxrdf::{BaseDirection, LiteralRef, Term, TermRef, Triple};
 use quadrille_store::snapshot::terms::{Annotation, TermParts};
 use quadrille_store::{Kind, TermId};
 use std::io::Write;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::ops::RangeInclusive;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The writer is given blocks of about this size.
 pub const BLOCK_BYTES: usize = 1 << 16;
 /// The size of blocks that come from other threads: handing one over may cost as much as some kilobytes of text.
 const GATHERED_BLOCK_BYTES: usize = 1 << 18;
+/// Written blocks whose memory is kept, and how large they may be.
+const SPARE_BLOCKS_MAX: usize = 16;
+const SPARE_BYTES: RangeInclusive<usize> = BLOCK_BYTES..=4 * GATHERED_BLOCK_BYTES;
 /// The arena begins anew beyond this.
 const ARENA_BYTES_MAX: usize = 1 << 20;
 /// Entries of the table of forms at first; a power of two. Few rows should not pay for a large table.
@@ -120,14 +124,12 @@ pub fn write_rows<F: RowFormat + Send + Sync + 'static>(
     format.begin(solutions.variables(), &mut start);
     let format = Arc::new(format);
     let separator = format.separator();
-    let spare: Arc<Mutex<Vec<Vec<u8>>>> = Arc::default();
     let mut text = Text {
         cells: Cells::new(),
         terms: solutions.shared_terms(),
         format: Arc::clone(&format),
         block: Block::default(),
         block_bytes: BLOCK_BYTES,
-        spare: Arc::clone(&spare),
     };
     let mut rows = 0;
     let mut write = |block: Block| -> Result<()> {
@@ -135,7 +137,7 @@ pub fn write_rows<F: RowFormat + Send + Sync + 'static>(
         writer.write_all(before).map_err(QueryError::Write)?;
         rows += block.rows;
         writer.write_all(&block.bytes).map_err(QueryError::Write)?;
-        give(&spare, block.bytes);
+        give(block.bytes);
         Ok(())
     };
     if let Some(pipeline) = solutions.take_pipeline()? {
@@ -175,8 +177,6 @@ struct Text<F> {
     block: Block,
     /// When a block is large enough.
     block_bytes: usize,
-    /// Memory of blocks that were written: fresh memory costs page faults.
-    spare: Arc<Mutex<Vec<Vec<u8>>>>,
 }
 
 impl<F: RowFormat> Text<F> {
@@ -188,16 +188,11 @@ impl<F: RowFormat> Text<F> {
             format: Arc::clone(&self.format),
             block: Block::default(),
             block_bytes: GATHERED_BLOCK_BYTES,
-            spare: Arc::clone(&self.spare),
         }
     }
 
     fn take(&mut self) -> Block {
-        let used = self
-            .spare
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .pop();
+        let used = spare().pop();
         // The batch that fills a block may be half as large as the block.
         let bytes = used.unwrap_or_else(|| Vec::with_capacity(self.block_bytes * 3 / 2));
         std::mem::replace(&mut self.block, Block { rows: 0, bytes })
@@ -222,7 +217,7 @@ impl<F: RowFormat> Collect for Text<F> {
     }
 
     fn finish(&mut self) -> Option<Block> {
-        (self.block.rows > 0).then(|| self.take())
+        (self.block.rows > 0).then(|| std::mem::take(&mut self.block))
     }
 
     fn bytes(message: &Block) -> u64 {
@@ -230,13 +225,20 @@ impl<F: RowFormat> Collect for Text<F> {
     }
 }
 
-/// Keeps the memory of a written block.
-fn give(spare: &Mutex<Vec<Vec<u8>>>, mut bytes: Vec<u8>) {
+/// Memory of blocks that were written, in this query or in one before: fresh memory costs page faults.
+static SPARE: Mutex<Vec<Vec<u8>>> = Mutex::new(Vec::new());
+
+fn spare() -> MutexGuard<'static, Vec<Vec<u8>>> {
+    SPARE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Keeps the memory of a written block, within a bound.
+fn give(mut bytes: Vec<u8>) {
     bytes.clear();
-    spare
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .push(bytes);
+    let mut spare = spare();
+    if spare.len() < SPARE_BLOCKS_MAX && SPARE_BYTES.contains(&bytes.capacity()) {
+        spare.push(bytes);
+    }
 }
 
 /// Where a form lies in the arena; without a length: no term.
