@@ -91,7 +91,7 @@ impl Divider {
             Operation::HashJoin { left, right, .. }
             | Operation::CompatibleJoin { left, right, .. } => {
                 self.divide(left);
-                self.divide(right);
+                self.divide_work(right);
             }
             Operation::GroupBy {
                 input, is_divided, ..
@@ -101,10 +101,17 @@ impl Divider {
             }
             Operation::Union { inputs } => {
                 for input in inputs {
-                    self.divide(input);
+                    self.divide_work(input);
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Divides a node for who reads its rows alone, unless it does no more than read them: handing rows over takes longer.
+    fn divide_work(&self, node: &mut Node) {
+        if !is_mere_scan(node) {
+            self.divide(node);
         }
     }
 
@@ -120,7 +127,7 @@ impl Divider {
         if let Operation::HashJoin { right, .. } | Operation::CompatibleJoin { right, .. } =
             &mut node.operation
         {
-            self.divide(right);
+            self.divide_work(right);
         }
         if let Some(input) = node.divided_input_mut() {
             self.divide_kept(input);
@@ -144,6 +151,15 @@ impl Divider {
                 .max(self.threads * PARTS_A_THREAD)
                 .min(PARTS_MAX),
         };
+    }
+}
+
+/// Whether a node gives the rows of a scan and does nothing with them.
+fn is_mere_scan(node: &Node) -> bool {
+    match &node.operation {
+        Operation::Scan(_) => true,
+        Operation::Project { input, .. } => is_mere_scan(input),
+        _ => false,
     }
 }
 
