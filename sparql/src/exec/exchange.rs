@@ -13,6 +13,7 @@
 //!
 //! The calling thread is one of the threads. An error, or a panic, ends the others at their next part and is the caller's.
 
+use super::threads::NAME;
 use crate::error::{QueryError, Result};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, TryLockError};
@@ -136,7 +137,7 @@ pub fn run<X: Exchange>(
             let shared = &shared;
             let work = move || shared.work(number, threads);
             let thread = std::thread::Builder::new()
-                .name("quadrille-query".to_owned())
+                .name(NAME.to_owned())
                 .spawn_scoped(scope, work);
             match thread {
                 Ok(thread) => spawned.push(thread),

@@ -16,7 +16,8 @@ use super::batch::Batch;
 use super::control::Control;
 use super::operator::Operator;
 use super::terms::Terms;
-use crate::error::{QueryError, Result};
+use super::threads::in_parallel;
+use crate::error::Result;
 use quadrille_store::index::ColumnMask;
 use quadrille_store::merge::Scan;
 use quadrille_store::{GraphSelector, Located, Order, Pattern, Position, TermId, gallop};
@@ -175,7 +176,7 @@ impl KeyCounts {
     fn count_ranges(&self, ranges: &[Vec<KeyedPattern>], threads: usize) -> Result<(u64, u64)> {
         let next = AtomicUsize::new(0);
         let (counted, terms, control) = (&self.counted, &self.terms, &self.control);
-        let work = || {
+        let counts = in_parallel((0..threads.min(ranges.len())).collect(), |_: usize| {
             let (mut rows, mut keys) = (0_u64, 0_u64);
             while let Some(patterns) = ranges.get(next.fetch_add(1, Ordering::Relaxed)) {
                 let control = Arc::clone(control);
@@ -184,28 +185,13 @@ impl KeyCounts {
                 rows = rows.saturating_add(more_rows);
                 keys += more_keys;
             }
-            Ok::<_, QueryError>((rows, keys))
-        };
-        std::thread::scope(|scope| {
-            let mut others = Vec::with_capacity(threads - 1);
-            for _ in 1..threads.min(ranges.len()) {
-                let thread = std::thread::Builder::new().name("quadrille-query".to_owned());
-                others.push(
-                    thread
-                        .spawn_scoped(scope, work)
-                        .map_err(QueryError::Thread)?,
-                );
-            }
-            let (mut rows, mut keys) = work()?;
-            for other in others {
-                let (more_rows, more_keys) = other
-                    .join()
-                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-                rows = rows.saturating_add(more_rows);
-                keys += more_keys;
-            }
             Ok((rows, keys))
-        })
+        })?;
+        Ok(counts
+            .into_iter()
+            .fold((0, 0), |(rows, keys), (more_rows, more_keys)| {
+                (u64::saturating_add(rows, more_rows), keys + more_keys)
+            }))
     }
 
     /// Goes beyond the keys whose rows all lie within the windows; says how many rows and keys these are.

@@ -18,7 +18,8 @@ use super::control::Control;
 use super::memory::Reservation;
 use super::spill::sorter::{SortKey as _, sorted_numbers};
 use super::terms::Terms;
-use crate::error::{QueryError, Result};
+use super::threads::in_parallel;
+use crate::error::Result;
 use crate::expr::OrderKey;
 use hashbrown::HashMap;
 use quadrille_store::{Kind, Snapshot, TermId};
@@ -222,37 +223,6 @@ fn are_in_sequence(ids: &[(TermId, u32)], snapshot: &Snapshot) -> bool {
             .dictionaries()
             .iter()
             .any(|dictionary| dictionary.contains(*first) && dictionary.contains(*last))
-}
-
-/// Computes something of a few pieces, each but the first on a thread of its own.
-fn in_parallel<P: Send, T: Send>(
-    pieces: Vec<P>,
-    compute: impl Fn(P) -> Result<T> + Sync,
-) -> Result<Vec<T>> {
-    let mut pieces = pieces.into_iter();
-    let Some(first) = pieces.next() else {
-        return Ok(Vec::new());
-    };
-    std::thread::scope(|scope| {
-        let compute = &compute;
-        let threads: Vec<_> = pieces
-            .map(|piece| {
-                std::thread::Builder::new()
-                    .name("quadrille-query".to_owned())
-                    .spawn_scoped(scope, move || compute(piece))
-                    .map_err(QueryError::Thread)
-            })
-            .collect();
-        let mut results = vec![compute(first)];
-        for thread in threads {
-            results.push(thread.and_then(|thread| {
-                thread
-                    .join()
-                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            }));
-        }
-        results.into_iter().collect()
-    })
 }
 
 /// Sorts numbers of rows stably by the rows' ranks.

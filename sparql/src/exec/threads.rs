@@ -20,6 +20,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::Builder;
 use std::time::Duration;
 
+/// What the threads of queries are called.
+pub const NAME: &str = "quadrille-query";
 /// How long a thread stays idle.
 const IDLE_TIME: Duration = Duration::from_secs(10);
 /// More threads than these are not kept.
@@ -81,10 +83,47 @@ pub fn start(run: impl FnOnce() + Send + 'static) -> Result<Started> {
         }
     }
     Builder::new()
-        .name("quadrille-query".to_owned())
+        .name(NAME.to_owned())
         .spawn(move || serve(work))
         .map_err(QueryError::Thread)?;
     Ok(Started(started))
+}
+
+/// Computes something of a few pieces, each but the first on a thread of its own, which may borrow what it needs.
+///
+/// # Errors
+/// The first error, in the sequence of the pieces; [`QueryError::Thread`] if there is no thread to be had.
+///
+/// # Panics
+/// If one of them panics.
+pub fn in_parallel<P: Send, T: Send>(
+    pieces: Vec<P>,
+    compute: impl Fn(P) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
+    let mut pieces = pieces.into_iter();
+    let Some(first) = pieces.next() else {
+        return Ok(Vec::new());
+    };
+    std::thread::scope(|scope| {
+        let compute = &compute;
+        let threads: Vec<_> = pieces
+            .map(|piece| {
+                Builder::new()
+                    .name(NAME.to_owned())
+                    .spawn_scoped(scope, move || compute(piece))
+                    .map_err(QueryError::Thread)
+            })
+            .collect();
+        let mut results = vec![compute(first)];
+        for thread in threads {
+            results.push(thread.and_then(|thread| {
+                thread
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            }));
+        }
+        results.into_iter().collect()
+    })
 }
 
 /// Does one work after another.

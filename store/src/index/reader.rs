@@ -109,13 +109,7 @@ impl OrderFile {
             .map(Some)
     }
 
-    /// Exactly how many rows begin with `prefix`: two binary searches, no scan.
-    pub fn count(&self, prefix: &[TermId]) -> Result<u64> {
-        let rows = self.row_range(prefix)?;
-        Ok(rows.end - rows.start)
-    }
-
-    /// The numbers of the rows that begin with `prefix`.
+    /// The numbers of the rows that begin with `prefix`: two binary searches, no scan.
     pub fn row_range(&self, prefix: &[TermId]) -> Result<Range<u64>> {
         if prefix.is_empty() {
             return Ok(0..self.rows());
@@ -126,24 +120,8 @@ impl OrderFile {
 
     /// A cursor over the rows that begin with `prefix`.
     pub fn cursor(&self, prefix: &[TermId]) -> Result<OrderCursor> {
-        self.cursor_wanting(prefix, ColumnMask::ALL)
-    }
-
-    /// A cursor over the rows that begin with `prefix`, which leaves out the columns that are not wanted.
-    pub fn cursor_wanting(&self, prefix: &[TermId], wanted: ColumnMask) -> Result<OrderCursor> {
-        let mut window = KeptWindow::of(&self.inner);
-        let rows = if prefix.is_empty() {
-            0..self.rows()
-        } else {
-            self.inner.row_range(&mut window, prefix)?
-        };
-        Ok(OrderCursor::new(
-            Arc::clone(&self.inner),
-            window,
-            prefix,
-            rows,
-            wanted,
-        ))
+        let rows = self.row_range(prefix)?;
+        Ok(self.cursor_rows(prefix, rows, ColumnMask::ALL))
     }
 
     /// Of some rows that begin with `prefix`, those whose next column has an id in a range.
