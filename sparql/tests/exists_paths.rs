@@ -3,8 +3,8 @@
 
 mod common;
 
-use common::{Random, dataset, oracle_rows, rows, store};
-use quadrille_sparql::{PlannerOptions, Query, QueryOptions};
+use common::{Random, check_random_queries, store};
+use quadrille_sparql::{Query, QueryOptions};
 use std::fmt::Write;
 
 fn data(random: &mut Random) -> String {
@@ -54,27 +54,7 @@ fn query(random: &mut Random) -> String {
 
 #[test]
 fn paths_in_exists_come_out_as_the_oracle_says() {
-    let seed = std::env::var("QUADRILLE_SEED").map_or(1, |seed| seed.parse().expect("a number"));
-    let cases: u64 =
-        std::env::var("QUADRILLE_CASES").map_or(500, |cases| cases.parse().expect("a number"));
-    for case in seed..seed + cases {
-        let mut random = Random(case);
-        let snapshot = store(&data(&mut random)).snapshot();
-        let query = query(&mut random);
-        let expected = oracle_rows(&dataset(&snapshot), &query);
-        for (batch_rows, lookup_joins) in [(1, true), (1024, true), (1024, false)] {
-            let options = QueryOptions {
-                batch_rows,
-                planner: PlannerOptions {
-                    lookup_joins,
-                    ..PlannerOptions::default()
-                },
-                ..QueryOptions::default()
-            };
-            let found = rows(&snapshot, &query, &options);
-            assert_eq!(found, expected, "seed {case}: {query}");
-        }
-    }
+    check_random_queries(|random| (store(&data(random)).snapshot(), query(random)));
 }
 
 #[test]

@@ -6,7 +6,7 @@ pub mod queries;
 
 use oxrdf::dataset::CanonicalizationAlgorithm;
 use oxrdf::{Dataset, Graph, GraphName, NamedOrBlankNode, Quad, Term};
-use quadrille_sparql::{Query, QueryOptions, QueryResults};
+use quadrille_sparql::{PlannerOptions, Query, QueryOptions, QueryResults};
 use quadrille_store::{Snapshot, Store, TermId};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -212,6 +212,30 @@ pub fn line(values: &[Option<Term>]) -> String {
         })
         .collect::<Vec<_>>()
         .join(" | ")
+}
+
+/// Compares random queries over random stores with the independent evaluator, row by row and in batches, looked up and not:
+/// 500 cases from 1 on, or as `QUADRILLE_CASES` and `QUADRILLE_SEED` say.
+pub fn check_random_queries(mut make: impl FnMut(&mut Random) -> (Snapshot, String)) {
+    let seed = std::env::var("QUADRILLE_SEED").map_or(1, |seed| seed.parse().expect("a number"));
+    let cases: u64 =
+        std::env::var("QUADRILLE_CASES").map_or(500, |cases| cases.parse().expect("a number"));
+    for case in seed..seed + cases {
+        let (snapshot, query) = make(&mut Random(case));
+        let expected = oracle_rows(&dataset(&snapshot), &query);
+        for (batch_rows, lookup_joins) in [(1, true), (1024, true), (1024, false)] {
+            let options = QueryOptions {
+                batch_rows,
+                planner: PlannerOptions {
+                    lookup_joins,
+                    ..PlannerOptions::default()
+                },
+                ..QueryOptions::default()
+            };
+            let found = rows(&snapshot, &query, &options);
+            assert_eq!(found, expected, "seed {case}: {query}");
+        }
+    }
 }
 
 /// A small random generator (`SplitMix64`).
